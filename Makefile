@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
-# torch allocates a little faster and the figures below stay comparable with one setting
-export PYTHONDONTWRITEBYTECODE ?=
 
 .PHONY: help install demo test test-slow lint format bench clean
 help:
