@@ -10,6 +10,7 @@ import towpath
 ROOT = Path(towpath.__file__).parent
 ORDER = [
     "flat",
+    "validation",
     "data",
     "backbones",
     "learners",

@@ -1,8 +1,17 @@
-"""towpath weights the tasks of meta-learning by trajectory optimisation."""
+"""towpath weights the tasks of meta-learning by trajectory optimisation.
+
+objective = tp.Objective.from_function(fn, loss="cross_entropy")
+plan = tp.TOW().plan(objective, model, optimizer, window)
+plan.apply_(model, optimizer)
+"""
 
 from towpath import data
+from towpath.control import Status
+from towpath.curvature import Objective
 from towpath.data.episode import Episode
+from towpath.dynamics import SGD, Adam
+from towpath.weighters import TOW, Plan
 
 __version__ = "0.1.0"
 
-__all__ = ["Episode", "data"]
+__all__ = ["SGD", "TOW", "Adam", "Episode", "Objective", "Plan", "Status", "data"]

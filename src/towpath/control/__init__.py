@@ -1,0 +1,37 @@
+"""Trajectory optimisation: models of stages, sweeps, the condensed problem, search, iLQR."""
+
+from towpath.control.condensed import condensed_hessian
+from towpath.control.descent import BOUNDS, BoundsKind, Policy, Prior
+from towpath.control.ilqr import Iteration, Result, Search, Trajectory, Work, ilqr
+from towpath.control.stage import (
+    ExactProduct,
+    Model,
+    StageModel,
+    TerminalCost,
+    costate_gradient,
+)
+from towpath.control.status import Status
+from towpath.control.sweep import VALUES, ValueKind, backward_sweep
+
+__all__ = [
+    "BOUNDS",
+    "VALUES",
+    "BoundsKind",
+    "ExactProduct",
+    "Iteration",
+    "Model",
+    "Policy",
+    "Prior",
+    "Result",
+    "Search",
+    "StageModel",
+    "Status",
+    "TerminalCost",
+    "Trajectory",
+    "ValueKind",
+    "Work",
+    "backward_sweep",
+    "condensed_hessian",
+    "costate_gradient",
+    "ilqr",
+]

@@ -1,0 +1,19 @@
+"""Optimisers as dynamics: a pure step and, beside it, its linearisation."""
+
+from towpath.dynamics.adam import Adam, AdamDynamics
+from towpath.dynamics.bridge import read_torch, write_torch
+from towpath.dynamics.sgd import SGD, SGDDynamics
+from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamDynamics",
+    "Dynamics",
+    "Linearisation",
+    "OptimiserState",
+    "SGDDynamics",
+    "State",
+    "read_torch",
+    "write_torch",
+]

@@ -1,0 +1,52 @@
+"""The problem condensed over all actions: a Hessian of at most (TM) x (TM) numbers.
+
+    H[s, r] = (Phi_{r,s} F_u,s)' W_{r+1} F_u,r   (s <= r),   Phi_{r,s} = F_x,r ... F_x,s+1
+    W_t = C_xx + F_x' W_{t+1} F_x
+
+`1/2 d'(H + beta I) d + g'd` is the same linear-quadratic problem that the exact sweep solves, with
+the states eliminated. Coordinates do not mix before the last sum, so the work goes in chunks of P
+that stay in the cache, and the sums are kept in float64.
+"""
+
+import torch
+from torch import Tensor
+
+from towpath.control.stage import Model, StageModel
+from towpath.control.sweep import transported
+
+CHUNK = 8192
+
+
+def condensed_hessian(model: Model) -> Tensor:
+    """H of the state cost `[T M, T M]` in float64, the prior excluded."""
+    T, M, _, P = model.shape
+    device = model.stages[0].J.device
+    H = torch.zeros(T, M, T, M, dtype=torch.float64, device=device)
+    final = model.final_blocks()
+    for start in range(0, P, CHUNK):
+        part = slice(start, start + CHUNK)
+        stages = [_restrict(stage, part) for stage in model.stages]
+        W = final[..., part].double()
+        for r in range(T - 1, -1, -1):
+            b, J = stages[r].b, stages[r].J
+            Wb = torch.einsum("ijp,jp->ip", W, b)
+            Y = Wb[:, None] * J  # W F_u,r  [k, M, p]
+            for s in range(r, -1, -1):
+                H[s, :, r] += stages[s].J @ torch.einsum("ip,imp->pm", stages[s].b, Y)
+                if s:
+                    Y = torch.einsum("jip,jmp->imp", stages[s].A, Y)
+            if r:
+                W = transported(W, stages[r])
+    full = H.reshape(T * M, T * M)
+    upper = full.triu()
+    return upper + upper.triu(1).T
+
+
+def _restrict(stage: StageModel, part: slice) -> StageModel:
+    return StageModel(
+        stage.A[..., part].double(),
+        stage.b[..., part].double(),
+        stage.J[..., part].double(),
+        stage.c_x[part],
+        stage.C_xx[part].double(),
+    )

@@ -1,0 +1,130 @@
+"""Which way to go: a direction from the model, as a policy for every step size.
+
+`feedback` follows the sweep's gains (closed loop); `constrained` solves the condensed problem over
+the feasible weights (open loop), so every step size is feasible.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from towpath.control import quadratic
+from towpath.control.condensed import condensed_hessian
+from towpath.control.factor import factorise
+from towpath.control.stage import Model, costate_gradient
+from towpath.control.status import Status
+from towpath.control.sweep import ValueKind, backward_sweep
+
+BoundsKind = Literal["project", "simplex", "backtrack", "none"]
+BOUNDS: tuple[BoundsKind, ...] = ("project", "simplex", "backtrack", "none")
+
+Policy = Callable[[int, Tensor], Tensor]
+"""(stage t, state z [k, P]) -> action [M], float64."""
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """A family of policies over step sizes, with the model's prediction for each."""
+
+    policy: Callable[[float], Policy]
+    theta: float
+    """Expected change of the cost to first order at step size 1, <= 0."""
+    curvature: float
+    """`d'Hd`: the model predicts a change of eps theta + eps^2/2 d'Hd."""
+    stationarity: float
+    """How far the nominal is from stationary; 0 at a solution."""
+    curvature_ratio: float
+    """Largest eigenvalue of F_u' V F_u over beta."""
+
+    def predicted_decrease(self, eps: float) -> float:
+        """What the quadratic model promises for a step size."""
+        return -(eps * self.theta + 0.5 * eps * eps * self.curvature)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """`beta/2 |u - mu|^2` for each mini-batch."""
+
+    beta: float
+    mu: float
+
+    def cost(self, actions: Tensor) -> float:
+        """Sum over all mini-batches, float64."""
+        return 0.5 * self.beta * float((actions.double() - self.mu).square().sum())
+
+    def gradient(self, actions: Tensor) -> Tensor:
+        """`c_u [T, M]`, float64."""
+        return self.beta * (actions.double() - self.mu)
+
+
+def feedback(
+    model: Model, actions: Tensor, nominal: list[Tensor], prior: Prior, value: ValueKind
+) -> Direction | Status:
+    """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
+    sweep = backward_sweep(model, prior.gradient(actions), prior.beta, value)
+    if sweep is None or not np.isfinite(sweep.theta):
+        finite = bool(torch.isfinite(costate_gradient(model)).all())
+        return Status.NOT_POSITIVE_DEFINITE if finite else Status.NON_FINITE_DERIVATIVE
+    base = actions.double()
+
+    def policy(eps: float) -> Policy:
+        def action(t: int, z: Tensor) -> Tensor:
+            gain = sweep.gains[t]
+            u = base[t] + eps * gain.k
+            # before stage 2 nothing has moved, and stage 1's K was built without curvature
+            return u if t == 0 else u + gain.feedback(z - nominal[t])
+
+        return action
+
+    return Direction(
+        policy,
+        theta=sweep.theta,
+        curvature=-sweep.theta,
+        stationarity=max(float(gain.k.abs().max()) for gain in sweep.gains),
+        curvature_ratio=sweep.largest_eigenvalue / prior.beta,
+    )
+
+
+def constrained(
+    model: Model, actions: Tensor, prior: Prior, bounds: BoundsKind
+) -> Direction | Status:
+    """Open loop: `u(eps) = (1 - eps) u^ + eps w`, w the best feasible weights of the model."""
+    T, M, _, _ = model.shape
+    device = actions.device
+    g = (costate_gradient(model) + prior.gradient(actions)).reshape(-1).cpu()
+    H_state = condensed_hessian(model).cpu()
+    if not (torch.isfinite(g).all() and torch.isfinite(H_state).all()):
+        return Status.NON_FINITE_DERIVATIVE
+    eye = torch.eye(T * M, dtype=torch.float64)
+    factor = factorise(H_state + prior.beta * eye)
+    if factor is None:
+        return Status.NOT_POSITIVE_DEFINITE
+    H = H_state + (prior.beta + factor.rho) * eye
+    u = actions.double().cpu().reshape(-1)
+    base = u.numpy()
+    rows = (u - g).numpy().reshape(T, M)
+    if bounds == "simplex":
+        # float32 weights sum to 1 up to rounding only
+        base = (base.reshape(T, M) / base.reshape(T, M).sum(1, keepdims=True)).reshape(-1)
+        nearest = quadratic.project_simplex(rows)
+    else:
+        nearest = np.maximum(rows, 0.0)
+    w = quadratic.solve(H.numpy(), g.numpy(), base, M if bounds == "simplex" else None)
+    target = torch.from_numpy(np.ascontiguousarray(w))
+    d = target - u
+    start, end = u.reshape(T, M).to(device), target.reshape(T, M).to(device)
+
+    def policy(eps: float) -> Policy:
+        return lambda t, z: (1.0 - eps) * start[t] + eps * end[t]  # noqa: ARG005
+
+    return Direction(
+        policy,
+        theta=float(g @ d),
+        curvature=float(d @ H @ d),
+        stationarity=float(np.abs(u.numpy().reshape(T, M) - nearest).max()),
+        curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / prior.beta,
+    )

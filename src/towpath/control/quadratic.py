@@ -1,0 +1,81 @@
+"""A small convex quadratic programme over weights, by an active-set method in float64.
+
+    minimise 1/2 d'H d + g'd   over w = base + d   subject to w >= 0
+    and, on the simplex, the sum of each block of M weights equal to 1
+
+Primal active set: every iterate is feasible, weights at the bound are exactly zero. With H positive
+definite the method ends at the only minimum.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
+
+Array = npt.NDArray[np.float64]
+
+
+def solve(H: Array, g: Array, base: Array, block: int | None = None) -> Array:
+    """The minimising weights w `[n]`.
+
+    Args:
+        H: `[n, n]`, positive definite.
+        g: `[n]`, gradient at `base`.
+        base: `[n]`, a feasible point.
+        block: number of weights that sum to 1 together; None for `w >= 0` only.
+    """
+    w = base.copy()
+    active = w <= 0.0
+    w[active] = 0.0
+    scale = float(np.abs(g).max(initial=0.0)) + float(np.abs(np.diag(H)).max())
+    tolerance = 1e-13 * scale
+    for _ in range(50 + 20 * len(w)):
+        residual = g + H @ (w - base)
+        free = ~active
+        step = np.zeros_like(w)
+        step[free], multipliers = _equality_step(H, residual, free, block)
+        # how far a full step changes the gradient: the test is in the units of g
+        if float(np.abs(H @ step).max(initial=0.0)) <= tolerance:
+            slack = np.where(active, residual - multipliers, 0.0)
+            if float(slack.min(initial=0.0)) >= -tolerance:
+                break
+            active[int(np.argmin(slack))] = False
+            continue
+        falling = free & (step < 0)
+        ratios = np.full_like(w, np.inf)
+        ratios[falling] = -w[falling] / step[falling]
+        blocking = int(np.argmin(ratios))
+        length = min(1.0, float(ratios[blocking]))
+        w = w + length * step
+        if length < 1.0:
+            active[blocking] = True
+        w[active] = 0.0
+        w = np.maximum(w, 0.0)
+    return w
+
+
+def _equality_step(
+    H: Array, residual: Array, free: npt.NDArray[np.bool_], block: int | None
+) -> tuple[Array, Array]:
+    """Newton step of the free weights (sums of blocks kept) and each weight's sum multiplier."""
+    if not free.any():
+        return np.zeros(0), np.zeros_like(residual)
+    factor = cho_factor(H[np.ix_(free, free)], lower=True)
+    newton = -cho_solve(factor, residual[free])
+    if block is None:
+        return newton, np.zeros_like(residual)
+    blocks = np.arange(len(residual)) // block
+    E = (blocks[free][None, :] == np.arange(blocks[-1] + 1)[:, None]).astype(np.float64)
+    X = cho_solve(factor, E.T)
+    nu = np.linalg.solve(E @ X, -(E @ newton))
+    return newton + X @ nu, nu[blocks]
+
+
+def project_simplex(rows: Array) -> Array:
+    """Euclidean projection of each row onto the probability simplex."""
+    ordered = -np.sort(-rows, axis=1)
+    excess = np.cumsum(ordered, axis=1) - 1.0
+    counts = np.arange(1, rows.shape[1] + 1)
+    size = (ordered - excess / counts > 0).sum(axis=1)
+    shift = excess[np.arange(len(rows)), size - 1] / size
+    projected: Array = np.maximum(rows - shift[:, None], 0.0)
+    return projected

@@ -1,0 +1,112 @@
+"""The linear-quadratic model of a trajectory, in the letters of the textbook.
+
+    z_t   [k, P]     state: coordinate p has its own k numbers (parameter and moments)
+    u_t   [M]        action
+    A     [k, k, P]  F_x, a k x k block per coordinate
+    b, J  [k, P], [M, P]   F_u[i, p, m] = b[i, p] J[m, p]: the action enters through the gradient
+    c_x, C_xx  [P], [P]    gradient and diagonal curvature of the stage's cost in x (entry 0 of z)
+
+The tasks behind the dynamics (J, and the curvature inside A) and those behind the cost (c_x, C_xx)
+may differ. The prior beta/2 |u - mu|^2 belongs to the solver, not to the stages.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Product = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactProduct:
+    """The true `(dg/dx)' y`, to stand for the diagonal model `gam * y` in the costate."""
+
+    product: Product
+    gam: Tensor
+    """`[P]`, the diagonal that stands in A and is taken out again."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageModel:
+    """One stage about the nominal; see the module's first lines for the letters."""
+
+    A: Tensor
+    b: Tensor
+    J: Tensor
+    c_x: Tensor
+    C_xx: Tensor
+    exact: ExactProduct | None = None
+
+    def F_u_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
+        """`F_u' y [M]` for y `[k, P]`."""
+        return self.J @ (self.b * y).sum(0)
+
+    def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
+        """`F_x' y [k, P]` of the diagonal model."""
+        return torch.einsum("jip,jp->ip", self.A, y)
+
+    def costate_step(self, y: Tensor) -> Tensor:
+        """`F_x' y` for the gradient of the cost-to-go: the true product where there is one."""
+        result = self.F_x_transposed(y)
+        if self.exact is not None:
+            through = (self.b * y).sum(0)
+            result[0] += self.exact.product(through) - self.exact.gam * through
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class TerminalCost:
+    """Gradient and diagonal curvature `[P]` of the cost at the state after the last stage."""
+
+    c_x: Tensor
+    C_xx: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """T stages and, if the state after the last one has a cost, that cost."""
+
+    stages: Sequence[StageModel]
+    terminal: TerminalCost | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """T, M, k, P."""
+        first = self.stages[0]
+        return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
+
+    def zero_state(self) -> Tensor:
+        """`[k, P]` of zeros."""
+        return torch.zeros_like(self.stages[0].b)
+
+    def final_gradient(self) -> Tensor:
+        """`v_{T+1} [k, P]`."""
+        v = self.zero_state()
+        if self.terminal is not None:
+            v[0] = self.terminal.c_x
+        return v
+
+    def final_blocks(self) -> Tensor:
+        """`V_{T+1} [k, k, P]`, zero but for the xx entry."""
+        W = torch.zeros_like(self.stages[0].A)
+        if self.terminal is not None:
+            W[0, 0] = self.terminal.C_xx
+        return W
+
+
+def costate_gradient(model: Model) -> Tensor:
+    """`dJ/du [T, M]` of the state cost (the prior excluded), in float64.
+
+    lam_t = c_x + F_x' lam_{t+1},  dJ/du_t = F_u' lam_{t+1}. Stage 1's F_x is never needed.
+    """
+    lam = model.final_gradient()
+    rows: list[Tensor] = []
+    for t in range(len(model.stages) - 1, -1, -1):
+        stage = model.stages[t]
+        rows.append(stage.F_u_transposed(lam).double())
+        if t:
+            lam = stage.costate_step(lam)
+            lam[0] += stage.c_x
+    return torch.stack(rows[::-1])

@@ -1,0 +1,69 @@
+"""How a plan ended, in words that say what to do."""
+
+from enum import Enum
+
+
+class Status(Enum):
+    """Outcome of a plan; `status.message` is a sentence with a remedy."""
+
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "iteration limit"
+    NO_SIGNIFICANT_DECREASE = "no significant decrease"
+    NO_AGREEMENT = "no agreement"
+    LINE_SEARCH_FAILED = "line search failed"
+    NOT_POSITIVE_DEFINITE = "not positive definite"
+    NON_FINITE_DERIVATIVE = "non-finite derivative"
+    NON_FINITE_NOMINAL = "non-finite nominal"
+    RULE = "rule"
+
+    @property
+    def message(self) -> str:
+        """What it means and what to do."""
+        return _MESSAGES[self]
+
+    @property
+    def usable(self) -> bool:
+        """Whether the plan holds a finite trajectory that may be applied."""
+        return self is not Status.NON_FINITE_NOMINAL
+
+    @property
+    def failed(self) -> bool:
+        """Whether planning met a fault, rather than an end of its own accord."""
+        return self in (
+            Status.NOT_POSITIVE_DEFINITE,
+            Status.NON_FINITE_DERIVATIVE,
+            Status.NON_FINITE_NOMINAL,
+        )
+
+
+_MESSAGES = {
+    Status.CONVERGED: "The weights are stationary to the tolerance; nothing to do.",
+    Status.ITERATION_LIMIT: (
+        "All iterations were used and each improved the plan; raise iterations for more."
+    ),
+    Status.NO_SIGNIFICANT_DECREASE: (
+        "The predicted decrease is below the rounding of the cost, so the current weights were "
+        "kept; lower beta, raise the meta learning rate, or use float64 to see smaller effects."
+    ),
+    Status.NO_AGREEMENT: (
+        "The two halves of the targets ask for opposite weights, so there is no evidence that "
+        "weighting helps and the nominal was kept; add targets or use shrink='none'."
+    ),
+    Status.LINE_SEARCH_FAILED: (
+        "No trial step lowered the cost, so the current weights were kept; raise max_trials or "
+        "beta, or lower the learning rate if this is frequent."
+    ),
+    Status.NOT_POSITIVE_DEFINITE: (
+        "The quadratic model stayed indefinite after regularisation, so the current weights were "
+        "kept; use curvature='gauss-newton' or a larger beta."
+    ),
+    Status.NON_FINITE_DERIVATIVE: (
+        "A derivative or curvature along the trajectory is NaN or infinite, so the current weights "
+        "were kept; look for a task with extreme inputs, or use curvature='none'."
+    ),
+    Status.NON_FINITE_NOMINAL: (
+        "Training with the nominal weights already gives a NaN or infinite loss, gradient or "
+        "parameter, so there is no plan to apply; look at the tasks or lower the learning rate."
+    ),
+    Status.RULE: "The weights follow the weighter's own rule; nothing was optimised.",
+}

@@ -1,0 +1,24 @@
+"""Diagonal of a task's Hessian by Hutchinson's estimator: E[e * (H e)] over random signs e.
+
+Unlike Gauss-Newton it may be negative and needs a graph of the gradient. The planner keeps its
+sign in the dynamics and clamps it at zero in the cost.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from towpath.curvature.losses import rademacher
+
+Product = Callable[[Tensor], Tensor]
+"""vector `[P]` -> Hessian times vector `[P]`."""
+
+
+def hutchinson(product: Product, like: Tensor, *, probes: int, seed: int) -> Tensor:
+    """Estimate of the Hessian's diagonal `[P]` from `probes` Hessian-vector products."""
+    total = torch.zeros_like(like)
+    for probe in range(probes):
+        e = rademacher(like.shape, seed + probe, like)
+        total.addcmul_(e, product(e))
+    return total.div_(probes)

@@ -1,0 +1,144 @@
+"""Adam and AdamW, as `torch.optim` steps, with the derivative of the whole state (x, m, v).
+
+    G  = g + wd x  (coupled decay)           rho = 1 - lr wd  (decoupled decay; otherwise 1)
+    m+ = b1 m + (1 - b1) G                   v+ = b2 v + (1 - b2) G^2
+    x+ = rho x - lr (m+ / bc1) / (s + eps)   s = sqrt(v+ / bc2),  bc = 1 - beta^step
+
+and, per coordinate,
+
+    a = dx+/dm+ = -lr / (bc1 (s + eps))      b = dx+/dv+ = lr m+ / (2 bc1 bc2 s (s + eps)^2)
+    c = dx+/dG  = a (1 - b1) + 2 b (1 - b2) G
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from towpath.dynamics.state import Linearisation, OptimiserState, State
+from towpath.flat import Layout
+from towpath.validation import at_least, between
+
+Coefficient = Tensor | float
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Hyper-parameters of one parameter group; `decoupled=True` is AdamW.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> state = tp.Adam(lr=1e-3).init({"w": torch.ones(2)})
+    """
+
+    lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    decoupled: bool = False
+
+    def __post_init__(self) -> None:
+        at_least("Adam", "lr", self.lr, 0.0)
+        at_least("Adam", "eps", self.eps, 0.0)
+        at_least("Adam", "weight_decay", self.weight_decay, 0.0)
+        for beta in self.betas:
+            between("Adam", "betas", beta, 0.0, math.nextafter(1.0, 0.0))
+
+    def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
+        """The state of this optimiser before its first step on `params`."""
+        layout = Layout.of(params)
+        return OptimiserState.cold(AdamDynamics(layout, (self,) * len(layout.names)), params)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Everything of one step that both the step and its derivative need."""
+
+    G: Tensor
+    m: Tensor
+    v: Tensor
+    s: Tensor
+    bc1: Coefficient
+    bc2: Coefficient
+
+
+@dataclass(frozen=True)
+class AdamDynamics:
+    """The step for parameters that may differ in their group and in their number of steps."""
+
+    layout: Layout
+    rules: tuple[Adam, ...]
+    """One for each parameter."""
+
+    def initial(self, x: Tensor) -> State:
+        """No step taken, moments zero."""
+        return State(x, (torch.zeros_like(x), torch.zeros_like(x)), (0,) * len(self.rules))
+
+    def step(self, state: State, gradient: Tensor) -> State:
+        """One step of `torch.optim.Adam` or `AdamW`."""
+        now = self._moments(state, gradient)
+        lr, eps = self._each("lr", state.x), self._each("eps", state.x)
+        rho = self._rho(state.x)
+        shrunk = state.x if isinstance(rho, float) and rho == 1.0 else rho * state.x
+        x = shrunk - (lr / now.bc1) * (now.m / (now.s + eps))
+        return State(x, (now.m, now.v), tuple(step + 1 for step in state.steps))
+
+    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
+        """The 3 x 3 blocks `A` and the columns `b` of this step."""
+        now = self._moments(state, gradient)
+        lr, eps = self._each("lr", state.x), self._each("eps", state.x)
+        b1, b2 = self._betas(state.x)
+        one, zero = torch.ones_like(gradient), torch.zeros_like(gradient)
+        a = -lr / (now.bc1 * (now.s + eps))
+        b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
+        # s = 0: the square root has no derivative, and the step does not depend on v to first order
+        b = torch.where(now.s > 0, b, zero)
+        c = a * (1 - b1) + 2 * b * (1 - b2) * now.G
+        through = torch.stack([c, (1 - b1) * one, 2 * (1 - b2) * now.G])
+        A = torch.stack(
+            [
+                torch.stack([self._rho(state.x) * one, a * b1, b * b2]),
+                torch.stack([zero, b1 * one, zero]),
+                torch.stack([zero, zero, b2 * one]),
+            ]
+        )
+        A[:, 0] += self._coupled(state.x) * through
+        return Linearisation(A, through)
+
+    def _moments(self, state: State, gradient: Tensor) -> _Moments:
+        b1, b2 = self._betas(state.x)
+        wd = self._coupled(state.x)
+        G = gradient if isinstance(wd, float) and wd == 0 else gradient + wd * state.x
+        m_old, v_old = state.slots
+        v = b2 * v_old + (1 - b2) * (G * G)
+        bc1 = self.layout.expand(
+            [1 - r.betas[0] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
+            state.x,
+        )
+        bc2 = self.layout.expand(
+            [1 - r.betas[1] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
+            state.x,
+        )
+        return _Moments(G, b1 * m_old + (1 - b1) * G, v, (v / bc2).sqrt(), bc1, bc2)
+
+    def _each(self, name: str, like: Tensor) -> Coefficient:
+        return self.layout.expand([float(getattr(rule, name)) for rule in self.rules], like)
+
+    def _betas(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
+        return (
+            self.layout.expand([rule.betas[0] for rule in self.rules], like),
+            self.layout.expand([rule.betas[1] for rule in self.rules], like),
+        )
+
+    def _coupled(self, like: Tensor) -> Coefficient:
+        return self.layout.expand(
+            [0.0 if rule.decoupled else float(rule.weight_decay) for rule in self.rules], like
+        )
+
+    def _rho(self, like: Tensor) -> Coefficient:
+        return self.layout.expand(
+            [1.0 - rule.lr * rule.weight_decay if rule.decoupled else 1.0 for rule in self.rules],
+            like,
+        )

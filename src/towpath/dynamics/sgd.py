@@ -1,0 +1,121 @@
+"""Stochastic gradient descent with momentum, as `torch.optim.SGD` steps.
+
+    G = g + wd x
+    b+ = m b + (1 - d) G          (torch's first step: d = 0)
+    x+ = x - lr b+                or, Nesterov,  x - lr (G + m b+)
+
+Without momentum the state is x alone (k = 1), otherwise (x, b) (k = 2).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from towpath.dynamics.state import Linearisation, OptimiserState, State
+from towpath.flat import Layout
+from towpath.validation import at_least, between
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Hyper-parameters of one parameter group.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> state = tp.SGD(lr=0.1).init({"w": torch.ones(2)})
+    """
+
+    lr: float
+    momentum: float = 0.0
+    dampening: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least("SGD", "lr", self.lr, 0.0)
+        at_least("SGD", "momentum", self.momentum, 0.0)
+        between("SGD", "dampening", self.dampening, 0.0, 1.0)
+        at_least("SGD", "weight_decay", self.weight_decay, 0.0)
+        if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
+            raise ValueError(
+                f"SGD found nesterov=True with momentum={self.momentum} and "
+                f"dampening={self.dampening}; expected momentum > 0 and dampening = 0."
+            )
+
+    def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
+        """The state of this optimiser before its first step on `params`."""
+        layout = Layout.of(params)
+        return OptimiserState.cold(SGDDynamics(layout, (self,) * len(layout.names)), params)
+
+
+@dataclass(frozen=True)
+class SGDDynamics:
+    """The step for parameters that may differ in their group's hyper-parameters."""
+
+    layout: Layout
+    rules: tuple[SGD, ...]
+    """One for each parameter."""
+
+    @property
+    def has_momentum(self) -> bool:
+        """Whether any parameter keeps a momentum buffer."""
+        return any(rule.momentum for rule in self.rules)
+
+    def initial(self, x: Tensor) -> State:
+        """No step taken, momentum empty."""
+        slots = (torch.zeros_like(x),) if self.has_momentum else ()
+        return State(x, slots, (0,) * len(self.rules))
+
+    def step(self, state: State, gradient: Tensor) -> State:
+        """One step of `torch.optim.SGD`."""
+        lr, m, d, nesterov, wd = self._coefficients(state)
+        G = gradient + wd * state.x if _any(wd) else gradient
+        steps = tuple(step + 1 for step in state.steps)
+        if not self.has_momentum:
+            return State(state.x - lr * G, (), steps)
+        buffer = m * state.slots[0] + (1 - d) * G
+        direction = nesterov * (G + m * buffer) + (1 - nesterov) * buffer
+        return State(state.x - lr * direction, (buffer,), steps)
+
+    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
+        """`A` and `b`, constant but for torch's first step."""
+        lr, m, d, nesterov, wd = self._coefficients(state)
+        one = torch.ones_like(gradient)
+        if not self.has_momentum:
+            b = (-lr * one)[None]
+            return Linearisation((one + wd * b[0])[None, None], b)
+        through = nesterov * m + (1 - nesterov)  # how much of b+ enters the direction
+        b = torch.stack([-lr * (nesterov + through * (1 - d)) * one, (1 - d) * one])
+        zero = torch.zeros_like(one)
+        A = torch.stack(
+            [
+                torch.stack([one, -lr * through * m * one]),
+                torch.stack([zero, m * one]),
+            ]
+        )
+        A[:, 0] += wd * b
+        return Linearisation(A, b)
+
+    def _coefficients(
+        self, state: State
+    ) -> tuple[Tensor | float, Tensor | float, Tensor | float, Tensor | float, Tensor | float]:
+        def expand(values: list[float]) -> Tensor | float:
+            return self.layout.expand(values, state.x)
+
+        first = [
+            step == 0 or rule.momentum == 0
+            for rule, step in zip(self.rules, state.steps, strict=True)
+        ]
+        return (
+            expand([rule.lr for rule in self.rules]),
+            expand([rule.momentum for rule in self.rules]),
+            expand([0.0 if f else r.dampening for r, f in zip(self.rules, first, strict=True)]),
+            expand([float(rule.nesterov) for rule in self.rules]),
+            expand([rule.weight_decay for rule in self.rules]),
+        )
+
+
+def _any(coefficient: Tensor | float) -> bool:
+    return isinstance(coefficient, Tensor) or coefficient != 0

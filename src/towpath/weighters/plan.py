@@ -1,0 +1,170 @@
+"""A plan: the weights of a window, what they are worth, and the state that they lead to."""
+
+import html
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from torch import Tensor, nn
+
+from towpath.control import Iteration, Status
+from towpath.dynamics import OptimiserState, State, read_torch, write_torch
+from towpath.flat import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a weighter decided for T mini-batches of M tasks.
+
+    `print(plan)` shows it; `plan.apply_(model, optimizer)` trains by it.
+    """
+
+    # the decision
+    weights: Tensor
+    """`[T, M]`, >= 0"""
+    status: Status
+    # what it is worth
+    nominal_cost: float
+    cost: float
+    predicted_decrease: float
+    history: Sequence[Iteration]
+    beta: float
+    """precision of the prior that was used; infinite where uniform weights were kept on purpose"""
+    agreement: float | None
+    """cosine of what two halves of the targets ask for; None without targets"""
+    curvature_ratio: float
+    """largest eigenvalue of F_u' V F_u over beta: how far from a plain gradient step"""
+    # what the tasks said along the way
+    losses: Tensor
+    """`[T, M]`, before each step"""
+    accuracies: Tensor | None
+    # what it took
+    evaluations: float
+    """mini-batch evaluations of losses and gradients"""
+    sketches: float
+    seconds: float
+    # where it leads
+    layout: Layout = field(repr=False)
+    initial: State = field(repr=False)
+    final: State = field(repr=False)
+    optimizer_state: OptimiserState = field(repr=False)
+    """the pure optimiser state after the window"""
+
+    @property
+    def params(self) -> dict[str, Tensor]:
+        """The parameters after the window, by name."""
+        return self.layout.unflatten(self.final.x)
+
+    @property
+    def actual_decrease(self) -> float:
+        """How much the true cost fell below the nominal's; never negative."""
+        return self.nominal_cost - self.cost
+
+    @property
+    def spread(self) -> float:
+        """Centred relative spread: the largest distance of a weight from its mini-batch's mean,
+        over that mean. 0 for uniform weights."""
+        mean = self.weights.double().mean(1, keepdim=True)
+        return float(((self.weights.double() - mean).abs() / mean.clamp_min(1e-300)).max())
+
+    @property
+    def effective_tasks(self) -> Tensor:
+        """Effective number of tasks `(sum w)^2 / sum w^2` of each mini-batch, `[T]`."""
+        w = self.weights.double()
+        return w.sum(1).square() / w.square().sum(1).clamp_min(1e-300)
+
+    def apply_(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Leave the model and the optimiser as T weighted steps of torch.optim would.
+
+        Raises:
+            ValueError: if there is nothing to apply, or the model moved since the plan.
+        """
+        if not self.status.usable:
+            raise ValueError(f"This plan cannot be applied. {self.status.message}")
+        params, held = read_torch(model, optimizer)
+        layout = Layout.of(params)
+        if layout != self.layout:
+            raise ValueError(
+                f"The plan is for parameters {list(self.layout.names)}; found "
+                f"{list(layout.names)} with other shapes or names. Apply it to the planned model."
+            )
+        now = held.at(layout.flatten(list(params.values())))
+        if not now.equals(self.initial):
+            raise ValueError(
+                "The model or its optimiser moved since this plan was made (was the plan applied "
+                "already?); expected the state it was planned from. Plan again, then apply."
+            )
+        write_torch(model, optimizer, layout, self.final)
+
+    def __str__(self) -> str:
+        buffer = io.StringIO()
+        console = Console(file=buffer, width=110, color_system=None, legacy_windows=False)
+        for part in (*self._summary(), self._table()):
+            console.print(part, highlight=False)
+        return buffer.getvalue().rstrip()
+
+    def __rich__(self) -> Table:
+        return self._table()
+
+    def _summary(self) -> list[str]:
+        T, M = self.weights.shape
+        lines = [
+            f"Plan of {T} mini-batches x {M} tasks: {self.status.value}. {self.status.message}",
+            f"cost {self.nominal_cost:.6g} -> {self.cost:.6g}   decrease: predicted "
+            f"{self.predicted_decrease:.3g}, actual {self.actual_decrease:.3g}   "
+            f"beta {self.beta:.4g}   curvature ratio {self.curvature_ratio:.2g}",
+            f"weights moved {100 * self.spread:.3g}% from their mean at most   effective tasks "
+            f"{float(self.effective_tasks.min()):.2f} to {float(self.effective_tasks.max()):.2f} "
+            f"of {M}" + ("" if self.agreement is None else f"   agreement {self.agreement:.2f}"),
+            f"{self.evaluations:g} mini-batch evaluations, {self.sketches:g} sketches, "
+            f"{self.seconds:.2f} s",
+        ]
+        for i, line in enumerate(self.history, 1):
+            lines.append(
+                f"iteration {i}: cost {line.cost:.6g}, predicted {line.predicted:.3g}, actual "
+                f"{line.actual:.3g}, step {line.eps:g} after {line.trials} trial(s)"
+            )
+        return lines
+
+    def _table(self) -> Table:
+        T, M = self.weights.shape
+        table = Table(title=f"Task weights (uniform is {1 / M:.3g})", title_justify="left")
+        table.add_column("mini-batch", justify="right")
+        for i in range(min(M, 12)):
+            table.add_column(f"task {i}", justify="right")
+        for t in range(min(T, 20)):
+            cells = [
+                Text(f"{float(w):.4f}", style=_style(float(w) * M)) for w in self.weights[t, :12]
+            ]
+            table.add_row(str(t), *cells)
+        return table
+
+    def _repr_html_(self) -> str:
+        M = self.weights.shape[1]
+        head = "".join(f"<th>task {i}</th>" for i in range(M))
+        rows = "".join(
+            f"<tr><th>mini-batch {t}</th>"
+            + "".join(
+                f'<td style="background:{_tint(float(w) * M)};color:#111">{float(w):.4f}</td>'
+                for w in row
+            )
+            + "</tr>"
+            for t, row in enumerate(self.weights)
+        )
+        summary = "<br>".join(html.escape(line) for line in self._summary())
+        return f"<div><p>{summary}</p><table><tr><th></th>{head}</tr>{rows}</table></div>"
+
+
+def _style(relative: float) -> str:
+    return "green" if relative > 1.05 else "red" if relative < 0.95 else ""
+
+
+def _tint(relative: float) -> str:
+    """White at uniform, green above, red below; full colour at twice and at zero."""
+    strength = round(100 * min(1.0, abs(relative - 1.0)))
+    hue = 140 if relative >= 1 else 10
+    return f"hsl({hue},70%,{100 - strength // 2}%)"

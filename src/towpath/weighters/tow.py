@@ -1,0 +1,369 @@
+"""TOW: task weights by trajectory optimisation. The only bridge between learning and control.
+
+    x_{t+1} = f(x_t, u_t)                 one optimiser step on u_t . l(x_t)
+    J = sum_t sum(l(x_t)) + beta/2 |u_t - mu|^2      the paper's cost, or, with targets,
+    J = sum_t sum_{j in targets_t} l_j(x_{t+1}) + beta/2 |u_t - mu|^2
+
+iLQR about a nominal trajectory finds the weights; the accepted trajectory is the training.
+"""
+
+import difflib
+import math
+import time
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import torch
+from torch import Tensor
+
+from towpath.control import (
+    BoundsKind,
+    Model,
+    Prior,
+    Search,
+    Status,
+    Trajectory,
+    ValueKind,
+    Work,
+    costate_gradient,
+    ilqr,
+)
+from towpath.curvature import CurvatureKind, Objective
+from towpath.validation import at_least
+from towpath.weighters.plan import Plan
+from towpath.weighters.start import (
+    ModelLike,
+    OptimizerLike,
+    Start,
+    Window,
+    checked_targets,
+    checked_window,
+)
+from towpath.weighters.window import Rollout, WindowProblem, stage_seed
+
+
+@dataclass(frozen=True)
+class TOW:
+    """Plans the weights of a window of T mini-batches of M tasks.
+
+    Args:
+        beta: precision of the prior about `mu`; `"auto"` sets it so that the largest planned
+            deviation is about `spread / M` (see `spread`, `shrink`).
+        mu: mean of the prior; None for 1/M.
+        iterations: iLQR iterations.
+        value: "diagonal" (the paper's approximation) or "exact" value function of the feedback
+            sweep. `bounds="project"` and `"simplex"` always use the exact, condensed problem.
+        adjoint: "model" (diagonal curvature) or "exact" (true Hessian products in the gradient).
+        bounds: "project" (w >= 0), "simplex" (and each mini-batch sums to 1), or "backtrack" (the
+            paper: shrink the whole step until no weight is negative).
+        curvature: "gauss-newton" (sketched with `probes`), "gauss-newton-exact", "hutchinson",
+            or "none".
+        moments: "full" differentiates through the optimiser's moments, "frozen" does not (paper).
+        normalise: "none", or "softmax": the actions are logits and the weights sum to 1.
+        nominal: start from "uniform" weights or "random" ones (Dirichlet(1)).
+        terminal: "none", or "replay": count the last mini-batch's cost after its step too.
+        spread: with `beta="auto"`, the largest deviation relative to 1/M.
+        shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
+            cosine of what two halves of the targets ask for; "none" does not.
+        max_trials: step sizes 1, 1/2, 1/4, ... tried per iteration.
+        tolerance: the weights count as stationary below this.
+        sufficient_decrease: c1 of the acceptance test.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> def fn(params, task):
+        ...     return task[0] @ params["w"], task[1]
+        >>> objective = tp.Objective.from_function(fn, loss="mse")
+        >>> params = {"w": torch.zeros(2, dtype=torch.float64)}
+        >>> def task(i):
+        ...     x = torch.eye(2, dtype=torch.float64) * (i + 1)
+        ...     return x, torch.ones(2, dtype=torch.float64)
+        >>> window = [[task(0), task(1)], [task(2), task(3)]]
+        >>> plan = tp.TOW(beta=1.0).plan(objective, params, tp.SGD(lr=0.1).init(params), window)
+        >>> plan.weights.shape, bool(plan.cost <= plan.nominal_cost)
+        (torch.Size([2, 2]), True)
+    """
+
+    beta: float | Literal["auto"] = 10.0
+    mu: float | None = None
+    iterations: int = 2
+    value: ValueKind = "diagonal"
+    adjoint: Literal["model", "exact"] = "model"
+    bounds: BoundsKind = "project"
+    curvature: CurvatureKind = "gauss-newton"
+    probes: int = 1
+    moments: Literal["full", "frozen"] = "full"
+    normalise: Literal["none", "softmax"] = "none"
+    nominal: Literal["uniform", "random"] = "uniform"
+    terminal: Literal["none", "replay"] = "none"
+    spread: float = 0.5
+    shrink: Literal["agreement", "none"] | None = None
+    max_trials: int = 10
+    tolerance: float = 1e-6
+    sufficient_decrease: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check_choices(self)
+        if self.beta != "auto":
+            at_least("TOW", "beta", self.beta, 0.0)
+            if self.beta == 0:
+                raise ValueError(
+                    "TOW found beta=0; expected beta > 0 (the prior keeps the problem bounded) "
+                    "or beta='auto'."
+                )
+        if self.mu is not None:
+            at_least("TOW", "mu", self.mu, 0.0)
+        at_least("TOW", "spread", self.spread, 0.0)
+        at_least("TOW", "tolerance", self.tolerance, 0.0)
+        for name, low in (("iterations", 0), ("probes", 1), ("max_trials", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise ValueError(
+                    f"TOW found {name}={value!r}; expected a whole number of at least {low}."
+                )
+        if not 0 < self.sufficient_decrease < 1:
+            raise ValueError(
+                f"TOW found sufficient_decrease={self.sufficient_decrease}; expected between 0 "
+                "and 1 (the paper: 0.5)."
+            )
+        if self.shrink == "agreement" and self.beta != "auto":
+            raise ValueError(
+                f"TOW found shrink='agreement' with beta={self.beta}; agreement scales the spread, "
+                "which only beta='auto' uses. Set beta='auto' or drop shrink."
+            )
+        if (self.normalise == "softmax") != (self.bounds == "none"):
+            raise ValueError(
+                f"TOW found normalise={self.normalise!r} with bounds={self.bounds!r}; expected "
+                "bounds='none' with 'softmax' (its weights are positive by themselves) and only "
+                "there."
+            )
+
+    @classmethod
+    def faithful(cls, **overrides: Any) -> "TOW":
+        """The paper's text: feedback sweep, frozen moments, u >= 0 by backtracking, c1 = 0.5."""
+        options: dict[str, Any] = {
+            "bounds": "backtrack",
+            "moments": "frozen",
+            "value": "diagonal",
+            "sufficient_decrease": 0.5,
+        }
+        return cls(**{**options, **overrides})
+
+    @classmethod
+    def towards_targets(cls, **overrides: Any) -> "TOW":
+        """The preset `tow-targets`: scale-free on the simplex, shrunk where targets disagree."""
+        options: dict[str, Any] = {
+            "bounds": "simplex",
+            "beta": "auto",
+            "spread": 1.5,
+            "shrink": "agreement",
+        }
+        return cls(**{**options, **overrides})
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Weights of the window's tasks and the state that training with them leads to.
+
+        Args:
+            objective: losses of the tasks.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks; the cost is then theirs, after each step.
+            seed: all randomness of the plan.
+        """
+        began = time.perf_counter()
+        if not isinstance(objective, Objective):
+            raise ValueError(
+                f"objective is of type {type(objective).__name__}; expected a tp.Objective. Make "
+                "one with tp.Objective(learner) or tp.Objective.from_function(fn)."
+            )
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ValueError(f"seed is {seed!r}; expected a whole number of at least 0.")
+        tasks = checked_window(window)
+        goals = checked_targets(targets, len(tasks))
+        self._check_targets(goals)
+        start = Start.of(model, optimizer)
+        problem = WindowProblem(
+            objective,
+            start,
+            tasks,
+            goals,
+            curvature=self.curvature,
+            probes=self.probes,
+            exact_adjoint=self.adjoint == "exact",
+            frozen_moments=self.moments == "frozen",
+            replay=self.terminal == "replay",
+            softmax=self.normalise == "softmax",
+            seed=seed,
+        )
+        u0 = self._nominal_actions(len(tasks), len(tasks[0]), seed)
+        nominal = problem.rollout(
+            lambda t, z: u0[t],  # noqa: ARG005
+            derivatives=self.iterations > 0,
+        )
+        outcome = self._solve(problem, nominal, len(tasks[0]))
+        return _plan(start, nominal, outcome, began)
+
+    def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
+        mu = 1.0 / M if self.mu is None else self.mu
+        fixed = None if self.beta == "auto" else Prior(float(self.beta), mu)
+        if not nominal.finite:
+            return _Outcome(nominal, Status.NON_FINITE_NOMINAL, fixed or Prior(math.inf, mu))
+        if self.iterations == 0:
+            return _Outcome(nominal, Status.ITERATION_LIMIT, fixed or Prior(math.inf, mu))
+        model = problem.model(nominal)
+        agreement = None
+        if problem.targets is not None and sum(map(len, problem.targets)) > 1:
+            agreement = _agreement(problem, nominal, model)
+        prior = fixed
+        if prior is None:
+            scale = self.spread * (max(0.0, agreement or 0.0) if self._shrinks(problem) else 1.0)
+            g0 = costate_gradient(model)
+            if self.bounds == "simplex":
+                g0 = centred(g0)
+            largest = float(g0.abs().max())
+            if not math.isfinite(largest):
+                return _Outcome(nominal, Status.NON_FINITE_DERIVATIVE, Prior(math.inf, mu))
+            if scale == 0.0 or largest == 0.0:
+                status = Status.CONVERGED if largest == 0.0 else Status.NO_AGREEMENT
+                return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
+            prior = Prior(M * largest / scale, mu)
+        result = ilqr(
+            problem,
+            nominal,
+            model,
+            prior,
+            bounds=self.bounds,
+            value=self.value,
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            search=Search(self.max_trials, self.sufficient_decrease),
+        )
+        return _Outcome(
+            result.trajectory,
+            result.status,
+            prior,
+            history=tuple(result.history),
+            agreement=agreement,
+            curvature_ratio=result.curvature_ratio,
+        )
+
+    def _shrinks(self, problem: WindowProblem) -> bool:
+        return problem.targets is not None and self.shrink != "none"
+
+    def _check_targets(self, targets: list[list[Any]] | None) -> None:
+        if targets is None:
+            if self.shrink == "agreement":
+                raise ValueError(
+                    "TOW(shrink='agreement') found no targets; expected targets=T lists of trusted "
+                    "tasks whose halves can agree. Pass targets or use shrink='none'."
+                )
+            return
+        if self.terminal == "replay":
+            raise ValueError(
+                "TOW(terminal='replay') found targets; the targets' cost already counts the state "
+                "after the last step. Use terminal='none' with targets."
+            )
+        if self.beta == "auto" and self.shrink != "none" and sum(map(len, targets)) < 2:
+            raise ValueError(
+                "TOW(beta='auto') found one target task in all; agreement needs two halves, so at "
+                "least two. Pass more targets or use shrink='none'."
+            )
+
+    def _nominal_actions(self, T: int, M: int, seed: int) -> Tensor:
+        if self.nominal == "uniform":
+            return torch.full((T, M), 1.0 / M, dtype=torch.float64)
+        generator = torch.Generator().manual_seed(stage_seed(seed, T + 1))
+        draws = torch.empty(T, M, dtype=torch.float64).exponential_(generator=generator)
+        return draws / draws.sum(1, keepdim=True)  # Dirichlet(1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    trajectory: Trajectory
+    status: Status
+    prior: Prior
+    history: tuple[Any, ...] = ()
+    agreement: float | None = None
+    curvature_ratio: float = 0.0
+
+
+def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) -> Plan:
+    chosen = outcome.trajectory
+    rollout: Rollout = chosen.payload
+    history = outcome.history
+    M = nominal.actions.shape[1]
+    # an infinite precision holds the weights at the nominal, where the prior costs nothing
+    prior = outcome.prior if math.isfinite(outcome.prior.beta) else Prior(0.0, outcome.prior.mu)
+    finite = nominal.finite
+    total = Work(nominal.work.tasks, nominal.work.sketches)
+    return Plan(
+        weights=rollout.weights,
+        status=outcome.status,
+        nominal_cost=nominal.cost(prior) if finite else math.nan,
+        cost=chosen.cost(prior) if finite else math.nan,
+        predicted_decrease=math.fsum(line.predicted for line in history),
+        history=history,
+        beta=outcome.prior.beta,
+        agreement=outcome.agreement,
+        curvature_ratio=outcome.curvature_ratio,
+        losses=rollout.losses,
+        accuracies=rollout.accuracies,
+        evaluations=total.tasks / M + sum(line.evaluations for line in history),
+        sketches=total.sketches / M + sum(line.sketches for line in history),
+        seconds=time.perf_counter() - began,
+        layout=start.layout,
+        initial=start.state,
+        final=rollout.final,
+        optimizer_state=start.optimizer.after(rollout.final),
+    )
+
+
+def _agreement(problem: WindowProblem, nominal: Trajectory, model: Model) -> float:
+    """Cosine of the deviations, centred per mini-batch, that each half of the targets asks for.
+
+    To first order the deviations are the negative costate gradients, so this needs no evaluation;
+    the halves use the model's adjoint also where the plan uses the exact one.
+    """
+    first, second = problem.half_models(nominal, model)
+    return cosine(centred(costate_gradient(first)), centred(costate_gradient(second)))
+
+
+def centred(rows: Tensor) -> Tensor:
+    """Each row less its mean: what changes the mix of tasks rather than the step length."""
+    return rows - rows.mean(dim=-1, keepdim=True)
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    """Cosine of two arrays as vectors; 0 where one of them vanishes."""
+    norm = float(torch.linalg.vector_norm(a)) * float(torch.linalg.vector_norm(b))
+    return float((a * b).sum()) / norm if norm > 0 else 0.0
+
+
+def _check_choices(options: TOW) -> None:
+    """Every option whose type is a Literal has one of its values."""
+    hints = get_type_hints(TOW)
+    for option in fields(options):
+        hint, value = hints[option.name], getattr(options, option.name)
+        members = get_args(hint) if get_origin(hint) is not Literal else (hint,)
+        choices = [c for m in members if get_origin(m) is Literal for c in get_args(m)]
+        others = [m for m in members if isinstance(m, type)]
+        if not choices or value in choices or any(isinstance(value, m) for m in others):
+            continue
+        if float in others and isinstance(value, int):
+            continue
+        close = difflib.get_close_matches(str(value), choices, 1, 0.4)
+        hint_text = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"TOW found {option.name}={value!r}; expected one of {choices}"
+            f"{' or a number' if float in others else ''}.{hint_text}"
+        )

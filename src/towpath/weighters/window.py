@@ -1,0 +1,312 @@
+"""Training on a window of tasks, seen as a control problem.
+
+Dynamics tasks D_t are the window's; cost tasks C_t are the window's own at x_t (the paper), or
+trusted targets at the state after the step:
+
+    without targets   C_t = D_t for t = 1..T                  (replay: and C_{T+1} = D_T)
+    with targets      C_{t+1} = targets_t for t = 1..T, C_1 empty
+
+The step that the solver linearises and the step that training takes are one function. Stage 1 is
+evaluated once: its state is given, and its curvature enters nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from towpath.control import (
+    ExactProduct,
+    Model,
+    Policy,
+    StageModel,
+    TerminalCost,
+    Trajectory,
+    Work,
+)
+from towpath.curvature import Curvature, CurvatureKind, Evaluation, Objective
+from towpath.dynamics import State
+from towpath.weighters.start import Start
+
+
+@dataclass(frozen=True, eq=False)
+class CostTerms:
+    """A stage's cost: gradient `[P]`, curvature `[P]`, gradients of two halves of the tasks."""
+
+    c_x: Tensor
+    C_xx: Tensor
+    halves: Tensor | None = None
+    """`[2, P]`, with targets only"""
+
+
+@dataclass(frozen=True, eq=False)
+class StagePoint:
+    """What one stage of a rollout leaves for its model."""
+
+    state: State
+    weights: Tensor
+    gradient: Tensor
+    J: Tensor
+    gam: Tensor
+    cost: CostTerms | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """The payload of a trajectory."""
+
+    final: State
+    losses: Tensor
+    """`[T, M]`"""
+    accuracies: Tensor | None
+    weights: Tensor
+    """`[T, M]`, as they entered the steps"""
+    points: list[StagePoint]
+    terminal: CostTerms | None
+
+
+def stage_seed(seed: int, stage: int) -> int:
+    """One seed per window and stage: the same masks and signs wherever costs are compared."""
+    state: int = int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0])
+    return state >> 2  # torch's generators take signed 64-bit seeds
+
+
+class WindowProblem:
+    """`towpath.control.Problem` for an objective, an optimiser and a window of tasks."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Start,
+        window: Sequence[Sequence[Any]],
+        targets: Sequence[Sequence[Any]] | None = None,
+        *,
+        curvature: CurvatureKind = "none",
+        probes: int = 1,
+        exact_adjoint: bool = False,
+        frozen_moments: bool = False,
+        replay: bool = False,
+        softmax: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.objective, self.start = objective, start
+        self.window, self.targets = window, targets
+        self.curvature, self.probes = curvature, probes
+        self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
+        self.replay, self.softmax = replay, softmax
+        self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
+        self._first: Evaluation | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """Rounding unit of the parameters."""
+        return float(torch.finfo(self.start.state.x.dtype).eps)
+
+    def rollout(self, policy: Policy, *, derivatives: bool, nonnegative: bool = True) -> Trajectory:
+        """Train through the window with the policy's weights."""
+        state = self.start.state
+        work = Work()
+        actions: list[Tensor] = []
+        weights: list[Tensor] = []
+        zs: list[Tensor] = []
+        costs: list[float] = []
+        losses: list[Tensor] = []
+        accuracies: list[Tensor] = []
+        points: list[StagePoint] = []
+        terminal: CostTerms | None = None
+        pending: CostTerms | None = None
+        finite = feasible = True
+        for t, tasks in enumerate(self.window):
+            z = self._coordinates(state)
+            u = policy(t, z).to(state.x)
+            if nonnegative and bool((u < 0).any()):
+                feasible = False
+                break
+            w = u.softmax(-1) if self.softmax else u
+            here, done = self._evaluate_stage(t, state, tasks, w, derivatives)
+            work = work + done
+            gradient = w @ here.gradients
+            after = self.start.optimizer.dynamics.step(state, gradient)
+            actions.append(u)
+            weights.append(w)
+            losses.append(here.losses)
+            if here.accuracies is not None:
+                accuracies.append(here.accuracies)
+            finite = bool(torch.isfinite(here.losses).all()) and after.is_finite()
+            if not finite or not bool(torch.isfinite(here.gradients).all()):
+                finite = False
+                break
+            if derivatives:
+                zs.append(z)
+                cost = pending if self.targets is not None else _own_cost(here)
+                points.append(StagePoint(state, w, gradient, here.gradients, _gam(here), cost))
+            if self.targets is None:
+                costs.append(float(here.losses.double().sum()))
+            state = after
+            extra = self._tasks_after(t)
+            pending = None
+            if extra:
+                cost_here, value, done = self._evaluate_cost(t, state, extra, derivatives)
+                work = work + done
+                costs.append(value)
+                finite = bool(np.isfinite(value))
+                if not finite:
+                    break
+                pending = cost_here
+        if derivatives:
+            terminal = pending
+        rows = torch.stack(actions) if actions else state.x.new_zeros(0, len(self.window[0]))
+        return Trajectory(
+            actions=rows,
+            states=zs,
+            state_costs=costs,
+            finite=finite,
+            feasible=feasible,
+            work=work,
+            payload=Rollout(
+                final=state,
+                losses=torch.stack(losses) if losses else rows,
+                accuracies=torch.stack(accuracies) if accuracies else None,
+                weights=torch.stack(weights) if weights else rows,
+                points=points,
+                terminal=terminal,
+            ),
+        )
+
+    def model(self, trajectory: Trajectory) -> Model:
+        """Linearise each step, quadraticise each cost."""
+        rollout: Rollout = trajectory.payload
+        terminal = rollout.terminal
+        return Model(
+            [self._stage_model(t, point) for t, point in enumerate(rollout.points)],
+            None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx),
+        )
+
+    def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
+        """The model with the cost of one half of the targets, and of the other."""
+        rollout: Rollout = trajectory.payload
+        zero = torch.zeros_like(model.stages[0].c_x)
+
+        def gradient(terms: CostTerms | None, half: int) -> Tensor:
+            return zero if terms is None or terms.halves is None else terms.halves[half]
+
+        def with_half(half: int) -> Model:
+            stages = [
+                StageModel(stage.A, stage.b, stage.J, gradient(point.cost, half), stage.C_xx)
+                for stage, point in zip(model.stages, rollout.points, strict=True)
+            ]
+            return Model(stages, TerminalCost(gradient(rollout.terminal, half), zero))
+
+        return with_half(0), with_half(1)
+
+    def _coordinates(self, state: State) -> Tensor:
+        """z `[k, P]` as the model sees it."""
+        return state.x[None] if self.frozen_moments else state.z
+
+    def _tasks_after(self, t: int) -> Sequence[Any]:
+        """Tasks whose cost is counted at the state after stage t."""
+        if self.targets is not None:
+            return self.targets[t]
+        return self.window[t] if self.replay and t == len(self.window) - 1 else ()
+
+    def _evaluate_stage(
+        self, t: int, state: State, tasks: Sequence[Any], w: Tensor, derivatives: bool
+    ) -> tuple[Evaluation, Work]:
+        if t == 0 and self._first is not None:
+            return self._first, Work()
+        curvature = None
+        if derivatives and t > 0 and self.curvature != "none":
+            rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
+            curvature = Curvature(self.curvature, torch.stack(rows), self.probes)
+        here = self._evaluate(t, state, tasks, curvature)
+        if t == 0:
+            self._first = here
+        return here, Work(len(tasks), len(tasks) * self.probes if curvature else 0)
+
+    def _evaluate_cost(
+        self, t: int, state: State, tasks: Sequence[Any], derivatives: bool
+    ) -> tuple[CostTerms | None, float, Work]:
+        curvature = None
+        if derivatives and self.curvature != "none":
+            ones = state.x.new_ones(1, len(tasks))
+            curvature = Curvature(self.curvature, ones, self.probes)
+        # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
+        here = self._evaluate(t + 1, state, tasks, curvature, gradients=derivatives)
+        work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
+        value = float(here.losses.double().sum())
+        if not derivatives:
+            return None, value, work
+        J = here.gradients
+        # alternate the first member, so that one target a mini-batch still makes two halves
+        halves = torch.stack([J[t % 2 :: 2].sum(0), J[1 - t % 2 :: 2].sum(0)])
+        C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
+        return CostTerms(J.sum(0), C_xx, halves), value, work
+
+    def _evaluate(
+        self,
+        t: int,
+        state: State,
+        tasks: Sequence[Any],
+        curvature: Curvature | None,
+        *,
+        gradients: bool = True,
+    ) -> Evaluation:
+        params = self.start.layout.unflatten(state.x)
+        try:
+            return self.objective.evaluate(
+                params, tasks, curvature=curvature, gradients=gradients, seed=self.seeds[t]
+            )
+        finally:
+            self.start.buffers.restore()
+
+    def _stage_model(self, t: int, point: StagePoint) -> StageModel:
+        lin = self.start.optimizer.dynamics.linearise(point.state, point.gradient)
+        if self.frozen_moments:
+            lin = lin.frozen()
+        A = lin.A.clone()
+        if t > 0:
+            A[:, 0] += lin.b * point.gam
+        J = point.J
+        if self.softmax:  # dw/du = diag(w) - w w'
+            J = point.weights[:, None] * (J - (point.weights @ J)[None])
+        zero = torch.zeros_like(point.gam)
+        cost = point.cost
+        return StageModel(
+            A,
+            lin.b,
+            J,
+            zero if cost is None else cost.c_x,
+            zero if cost is None else cost.C_xx,
+            self._exact_product(t, point) if self.exact_adjoint and t > 0 else None,
+        )
+
+    def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
+        def product(y: Tensor) -> Tensor:
+            params = self.start.layout.unflatten(point.state.x)
+            try:
+                return self.objective.product(
+                    params, self.window[t], point.weights, y, seed=self.seeds[t]
+                )
+            finally:
+                self.start.buffers.restore()
+
+        return ExactProduct(product, point.gam)
+
+
+def _gam(here: Evaluation) -> Tensor:
+    """Curvature of the weighted loss `[P]`: row 0 of the sums."""
+    return (
+        here.gradients.new_zeros(here.gradients.shape[1])
+        if here.curvature is None
+        else (here.curvature[0])
+    )
+
+
+def _own_cost(here: Evaluation) -> CostTerms:
+    J = here.gradients
+    # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
+    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min(0)
+    return CostTerms(J.sum(0), C_xx)
