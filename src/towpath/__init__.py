@@ -10,8 +10,30 @@ from towpath.control import Status
 from towpath.curvature import Objective
 from towpath.data.episode import Episode
 from towpath.dynamics import SGD, Adam
-from towpath.weighters import TOW, Plan
+from towpath.weighters import (
+    TOW,
+    Exploitation,
+    Exploration,
+    MiniBatchWeighter,
+    Plan,
+    Random,
+    Uniform,
+)
 
 __version__ = "0.1.0"
 
-__all__ = ["SGD", "TOW", "Adam", "Episode", "Objective", "Plan", "Status", "data"]
+__all__ = [
+    "SGD",
+    "TOW",
+    "Adam",
+    "Episode",
+    "Exploitation",
+    "Exploration",
+    "MiniBatchWeighter",
+    "Objective",
+    "Plan",
+    "Random",
+    "Status",
+    "Uniform",
+    "data",
+]

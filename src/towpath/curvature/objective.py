@@ -8,7 +8,7 @@ All three come from one graph per task: one forward pass, one backward pass for 
 one for each probe of the curvature.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -106,6 +106,7 @@ class Objective:
         *,
         curvature: Curvature | None = None,
         gradients: bool = True,
+        skip: Collection[int] = (),
         seed: int = 0,
     ) -> Evaluation:
         """Losses, gradients and curvature of the tasks from one graph each.
@@ -115,6 +116,7 @@ class Objective:
             tasks: any number of tasks, at least one.
             curvature: which weighted sums of the tasks' diagonals to return as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
+            skip: indices of tasks that are left out: loss, gradient and curvature zero.
             seed: dropout masks and sketch signs, the same for each task.
         """
         leaves = {name: p.detach().requires_grad_() for name, p in params.items()}
@@ -129,6 +131,11 @@ class Objective:
         accuracies: list[Tensor] = []
         unused = set(leaves) if gradients else set()
         for i, task in enumerate(tasks):
+            if i in skip:
+                losses.append(like.new_zeros(()))
+                accuracies.append(like.new_zeros(()))
+                J[i] = 0.0
+                continue
             outputs, targets, loss = self._forward(leaves, task, i, seed)
             losses.append(loss.detach())
             if self._loss.name == "cross_entropy" and not targets.is_floating_point():
@@ -143,7 +150,7 @@ class Objective:
             if sums is not None and curvature is not None:
                 h = self._diagonal(curvature, outputs, gradient, leaves, seed)
                 sums.addr_(curvature.weights[:, i].to(sums), h)
-        if unused:
+        if unused and len(skip) < len(tasks):
             raise ValueError(
                 f"No task of the mini-batch uses the parameter {min(unused)!r}: its gradient is "
                 "undefined; expected every optimised parameter to enter a loss. Freeze it with "
@@ -152,7 +159,7 @@ class Objective:
         return Evaluation(
             losses=torch.stack(losses),
             gradients=J,
-            accuracies=torch.stack(accuracies) if accuracies else None,
+            accuracies=torch.stack(accuracies) if len(accuracies) == len(tasks) else None,
             curvature=sums,
         )
 
@@ -163,6 +170,7 @@ class Objective:
         weights: Tensor,
         vector: Tensor,
         *,
+        skip: Collection[int] = (),
         seed: int = 0,
     ) -> Tensor:
         """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss."""
@@ -170,6 +178,8 @@ class Objective:
         layout = Layout.of(leaves)
         total = torch.zeros_like(vector)
         for i, task in enumerate(tasks):
+            if i in skip:
+                continue
             _, _, loss = self._forward(leaves, task, i, seed)
             pieces = self._gradient(loss, leaves, retain=True, graph=True)
             gradient = layout.flatten(_filled(pieces, leaves))

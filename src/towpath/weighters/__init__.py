@@ -1,6 +1,48 @@
 """Who decides the weights of the tasks: TOW and simpler rules, behind one call."""
 
-from towpath.weighters.plan import Plan
-from towpath.weighters.tow import TOW
+from collections.abc import Mapping
+from typing import Any, Protocol
 
-__all__ = ["TOW", "Plan"]
+from towpath.curvature import Objective
+from towpath.weighters.exploration import Dirichlet, Exploitation, Exploration, Gamma
+from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.plan import Plan
+from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.tow import TOW
+from towpath.weighters.uniform import Random, Uniform
+from towpath.weighters.window import NOTHING_MUTED, Muted
+
+
+class Weighter(Protocol):
+    """What training asks of a weighter."""
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Weights of a window and the state that training with them leads to."""
+        ...
+
+
+__all__ = [
+    "NOTHING_MUTED",
+    "TOW",
+    "Dirichlet",
+    "Exploitation",
+    "Exploration",
+    "Gamma",
+    "MiniBatchWeighter",
+    "Muted",
+    "Plan",
+    "Random",
+    "Uniform",
+    "Weighter",
+]

@@ -4,6 +4,7 @@ import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from rich.console import Console
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from towpath.control import Iteration, Status
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
+from towpath.weighters.window import Muted
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Plan:
     losses: Tensor
     """`[T, M]`, before each step"""
     accuracies: Tensor | None
+    bad: Muted
+    """tasks whose numbers were not finite, if the trajectory is not"""
     # what it took
     evaluations: float
     """mini-batch evaluations of losses and gradients"""
@@ -53,6 +57,8 @@ class Plan:
     final: State = field(repr=False)
     optimizer_state: OptimiserState = field(repr=False)
     """the pure optimiser state after the window"""
+    weighter_state: dict[str, Any] = field(default_factory=dict)
+    """what a weighter remembers from one window to the next; plain numbers, strings and lists"""
 
     @property
     def params(self) -> dict[str, Tensor]:

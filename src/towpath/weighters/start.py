@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from towpath.curvature import Objective
 from towpath.dynamics import OptimiserState, State, read_torch
 from towpath.flat import Layout
 
@@ -86,6 +87,17 @@ def _read(
 def _shapes(layout: Layout) -> str:
     pairs = zip(layout.names, layout.shapes, strict=True)
     return "{" + ", ".join(f"{name}: {tuple(shape)}" for name, shape in pairs) + "}"
+
+
+def check_call(objective: object, seed: object) -> None:
+    """ValueError for an objective or a seed of the wrong kind."""
+    if not isinstance(objective, Objective):
+        raise ValueError(
+            f"objective is of type {type(objective).__name__}; expected a tp.Objective. Make one "
+            "with tp.Objective(learner) or tp.Objective.from_function(fn)."
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed is {seed!r}; expected a whole number of at least 0.")
 
 
 def checked_window(window: Window) -> list[list[Any]]:

@@ -10,6 +10,7 @@ iLQR about a nominal trajectory finds the weights; the accepted trajectory is th
 import difflib
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -36,10 +37,11 @@ from towpath.weighters.start import (
     OptimizerLike,
     Start,
     Window,
+    check_call,
     checked_targets,
     checked_window,
 )
-from towpath.weighters.window import Rollout, WindowProblem, stage_seed
+from towpath.weighters.window import NOTHING_MUTED, Muted, Rollout, WindowProblem, stage_seed
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,8 @@ class TOW:
         window: Window,
         *,
         targets: Window | None = None,
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,  # noqa: ARG002  TOW remembers nothing
         seed: int = 0,
     ) -> Plan:
         """Weights of the window's tasks and the state that training with them leads to.
@@ -178,16 +182,12 @@ class TOW:
             optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
             window: T lists of M tasks.
             targets: T lists of trusted tasks; the cost is then theirs, after each step.
+            muted: tasks to leave out because their numbers are not finite.
+            state: what the weighter remembered from the window before; TOW remembers nothing.
             seed: all randomness of the plan.
         """
         began = time.perf_counter()
-        if not isinstance(objective, Objective):
-            raise ValueError(
-                f"objective is of type {type(objective).__name__}; expected a tp.Objective. Make "
-                "one with tp.Objective(learner) or tp.Objective.from_function(fn)."
-            )
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ValueError(f"seed is {seed!r}; expected a whole number of at least 0.")
+        check_call(objective, seed)
         tasks = checked_window(window)
         goals = checked_targets(targets, len(tasks))
         self._check_targets(goals)
@@ -203,6 +203,7 @@ class TOW:
             frozen_moments=self.moments == "frozen",
             replay=self.terminal == "replay",
             softmax=self.normalise == "softmax",
+            muted=muted,
             seed=seed,
         )
         u0 = self._nominal_actions(len(tasks), len(tasks[0]), seed)
@@ -318,6 +319,7 @@ def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) ->
         curvature_ratio=outcome.curvature_ratio,
         losses=rollout.losses,
         accuracies=rollout.accuracies,
+        bad=rollout.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
         seconds=time.perf_counter() - began,

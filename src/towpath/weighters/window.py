@@ -66,6 +66,39 @@ class Rollout:
     """`[T, M]`, as they entered the steps"""
     points: list[StagePoint]
     terminal: CostTerms | None
+    bad: "Muted"
+    """the tasks that made the trajectory non-finite"""
+
+
+@dataclass(frozen=True)
+class Muted:
+    """Tasks whose numbers are not finite: (stage, index) pairs that are evaluated as zero."""
+
+    tasks: frozenset[tuple[int, int]] = frozenset()
+    targets: frozenset[tuple[int, int]] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.tasks or self.targets)
+
+    def __or__(self, other: "Muted") -> "Muted":
+        return Muted(self.tasks | other.tasks, self.targets | other.targets)
+
+    def at(self, stage: int) -> set[int]:
+        """Indices of muted tasks in one mini-batch."""
+        return {i for t, i in self.tasks if t == stage}
+
+    def targets_at(self, stage: int) -> set[int]:
+        """Indices of muted targets of one mini-batch."""
+        return {i for t, i in self.targets if t == stage}
+
+
+NOTHING_MUTED = Muted()
+
+
+def bad_indices(losses: Tensor, gradients: Tensor) -> list[int]:
+    """Tasks with a loss or a gradient that is not finite."""
+    good = torch.isfinite(losses) & torch.isfinite(gradients).all(1)
+    return [int(i) for i in (~good).nonzero()[:, 0]]
 
 
 def stage_seed(seed: int, stage: int) -> int:
@@ -90,6 +123,7 @@ class WindowProblem:
         frozen_moments: bool = False,
         replay: bool = False,
         softmax: bool = False,
+        muted: Muted = NOTHING_MUTED,
         seed: int = 0,
     ) -> None:
         self.objective, self.start = objective, start
@@ -97,6 +131,7 @@ class WindowProblem:
         self.curvature, self.probes = curvature, probes
         self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
         self.replay, self.softmax = replay, softmax
+        self.muted = muted
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
         self._first: Evaluation | None = None
 
@@ -119,6 +154,7 @@ class WindowProblem:
         terminal: CostTerms | None = None
         pending: CostTerms | None = None
         finite = feasible = True
+        bad = NOTHING_MUTED
         for t, tasks in enumerate(self.window):
             z = self._coordinates(state)
             u = policy(t, z).to(state.x)
@@ -135,9 +171,9 @@ class WindowProblem:
             losses.append(here.losses)
             if here.accuracies is not None:
                 accuracies.append(here.accuracies)
-            finite = bool(torch.isfinite(here.losses).all()) and after.is_finite()
-            if not finite or not bool(torch.isfinite(here.gradients).all()):
-                finite = False
+            bad = Muted(tasks=frozenset((t, i) for i in bad_indices(here.losses, here.gradients)))
+            finite = not bad and after.is_finite()
+            if not finite:
                 break
             if derivatives:
                 zs.append(z)
@@ -149,13 +185,12 @@ class WindowProblem:
             extra = self._tasks_after(t)
             pending = None
             if extra:
-                cost_here, value, done = self._evaluate_cost(t, state, extra, derivatives)
+                pending, value, done, wrong = self._evaluate_cost(t, state, extra, derivatives)
                 work = work + done
                 costs.append(value)
-                finite = bool(np.isfinite(value))
-                if not finite:
+                if wrong:
+                    finite, bad = False, Muted(targets=frozenset((t, i) for i in wrong))
                     break
-                pending = cost_here
         if derivatives:
             terminal = pending
         rows = torch.stack(actions) if actions else state.x.new_zeros(0, len(self.window[0]))
@@ -173,6 +208,7 @@ class WindowProblem:
                 weights=torch.stack(weights) if weights else rows,
                 points=points,
                 terminal=terminal,
+                bad=bad,
             ),
         )
 
@@ -221,29 +257,31 @@ class WindowProblem:
         if derivatives and t > 0 and self.curvature != "none":
             rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
             curvature = Curvature(self.curvature, torch.stack(rows), self.probes)
-        here = self._evaluate(t, state, tasks, curvature)
+        here = self._evaluate(t, state, tasks, curvature, self.muted.at(t))
         if t == 0:
             self._first = here
         return here, Work(len(tasks), len(tasks) * self.probes if curvature else 0)
 
     def _evaluate_cost(
         self, t: int, state: State, tasks: Sequence[Any], derivatives: bool
-    ) -> tuple[CostTerms | None, float, Work]:
+    ) -> tuple[CostTerms | None, float, Work, list[int]]:
         curvature = None
         if derivatives and self.curvature != "none":
             ones = state.x.new_ones(1, len(tasks))
             curvature = Curvature(self.curvature, ones, self.probes)
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
-        here = self._evaluate(t + 1, state, tasks, curvature, gradients=derivatives)
+        skip = self.muted.targets_at(t) if self.targets is not None else self.muted.at(t)
+        here = self._evaluate(t + 1, state, tasks, curvature, skip, gradients=derivatives)
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
+        wrong = bad_indices(here.losses, here.gradients)
         if not derivatives:
-            return None, value, work
+            return None, value, work, wrong
         J = here.gradients
         # alternate the first member, so that one target a mini-batch still makes two halves
         halves = torch.stack([J[t % 2 :: 2].sum(0), J[1 - t % 2 :: 2].sum(0)])
         C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
-        return CostTerms(J.sum(0), C_xx, halves), value, work
+        return CostTerms(J.sum(0), C_xx, halves), value, work, wrong
 
     def _evaluate(
         self,
@@ -251,13 +289,19 @@ class WindowProblem:
         state: State,
         tasks: Sequence[Any],
         curvature: Curvature | None,
+        skip: set[int],
         *,
         gradients: bool = True,
     ) -> Evaluation:
         params = self.start.layout.unflatten(state.x)
         try:
             return self.objective.evaluate(
-                params, tasks, curvature=curvature, gradients=gradients, seed=self.seeds[t]
+                params,
+                tasks,
+                curvature=curvature,
+                gradients=gradients,
+                skip=skip,
+                seed=self.seeds[t],
             )
         finally:
             self.start.buffers.restore()
@@ -288,7 +332,12 @@ class WindowProblem:
             params = self.start.layout.unflatten(point.state.x)
             try:
                 return self.objective.product(
-                    params, self.window[t], point.weights, y, seed=self.seeds[t]
+                    params,
+                    self.window[t],
+                    point.weights,
+                    y,
+                    skip=self.muted.at(t),
+                    seed=self.seeds[t],
                 )
             finally:
                 self.start.buffers.restore()

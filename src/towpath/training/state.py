@@ -1,0 +1,31 @@
+"""Everything that training carries from one window to the next, and nothing else."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from towpath.dynamics import OptimiserState
+
+
+@dataclass(frozen=True, eq=False)
+class TrainState:
+    """Immutable: a step returns a new one."""
+
+    # the learner
+    params: dict[str, Tensor]
+    optimizer: OptimiserState
+    # the weighter's memory: plain numbers, strings and lists
+    weighter_state: dict[str, Any] | None = None
+    # where training stands
+    step: int = 0
+    """mini-batches trained on"""
+    window: int = 0
+    """windows taken from the stream, failed ones included"""
+    failures: int = 0
+    """windows in a row whose plan failed"""
+    # what it took so far
+    evaluations: float = 0.0
+    """mini-batch evaluations of losses and gradients"""
+    tasks: int = 0
+    """tasks trained on"""

@@ -1,0 +1,141 @@
+"""The paper's hand-made baselines: more weight on hard tasks, or on easy ones.
+
+    exploration    u = argmin -u.l - ln p(u)
+    exploitation   u = argmin  u.l - ln p(u)
+
+p is a prior on positive weights. The problem separates over tasks (up to one multiplier), so it is
+solved to machine precision by one root search, where the paper runs SLSQP.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from torch import Tensor
+
+from towpath.validation import at_least
+from towpath.weighters.minibatch import MiniBatchWeighter
+
+Array = npt.NDArray[np.float64]
+
+
+class Prior(Protocol):
+    """A density p on positive weights."""
+
+    def maximise(self, scores: Array) -> Array:
+        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Weights on the simplex, `ln p = (concentration - 1) sum ln u`.
+
+    Stationarity gives `u_i = a / (tau + max(s) - s_i)`, `a = concentration - 1`, with tau in
+    `[a, a M]` such that the weights sum to 1. At a concentration of 1 or below nothing holds the
+    weights off the boundary and the solution is a vertex: the best task takes all (tasks that tie
+    share it).
+    """
+
+    concentration: float = 1.2
+
+    def __post_init__(self) -> None:
+        at_least("Dirichlet", "concentration", self.concentration, 0.0)
+
+    def maximise(self, scores: Array) -> Array:
+        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        gaps = scores.max() - scores  # >= 0
+        a = self.concentration - 1.0
+        if a <= 0:
+            u: Array = (gaps == 0).astype(np.float64)
+        else:
+            # a hair beyond a M, so that rounding cannot put the root of equal losses outside
+            high = a * len(gaps) * (1 + 1e-9)
+            tau = brentq(lambda t: float(a * np.sum(1.0 / (t + gaps))) - 1.0, a, high)
+            u = a / (float(tau) + gaps)
+        normalised: Array = u / u.sum()
+        return normalised
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Independent Gamma priors, `ln p = (concentration - 1) ln u - rate u`; no sum constraint.
+
+    `rate=None` puts the prior's mode at 1/M. A score at or above the rate makes the problem
+    unbounded (the weight would grow for ever), which is a ValueError.
+    """
+
+    concentration: float = 1.2
+    rate: float | None = None
+
+    def __post_init__(self) -> None:
+        at_least("Gamma", "concentration", self.concentration, 0.0)
+        if self.concentration <= 1:
+            raise ValueError(
+                f"Gamma found concentration={self.concentration}; expected above 1 (otherwise the "
+                "best weight is 0 for every task)."
+            )
+
+    def maximise(self, scores: Array) -> Array:
+        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        a = self.concentration - 1.0
+        rate = a * len(scores) if self.rate is None else self.rate
+        if float(scores.max()) >= rate:
+            raise ValueError(
+                f"Gamma(rate={rate:g}) found a task loss of {scores.max():g}; exploration needs "
+                "every loss below the rate, or the weight is unbounded. Raise rate."
+            )
+        return a / (rate - scores)
+
+
+@dataclass(frozen=True)
+class _ByLoss(MiniBatchWeighter):
+    """Shared by both: a prior and the sign of the losses.
+
+    Args:
+        concentration: of the Dirichlet prior (the paper tried 0.2, 1.2 and 5).
+        prior: another prior object in place of the Dirichlet.
+    """
+
+    concentration: float = 1.2
+    prior: Prior | None = None
+
+    def __post_init__(self) -> None:
+        Dirichlet(self.concentration)
+
+    def _weigh(self, scores: Tensor) -> Array:
+        prior = self.prior or Dirichlet(self.concentration)
+        return prior.maximise(scores.double().cpu().numpy())
+
+
+@dataclass(frozen=True)
+class Exploration(_ByLoss):
+    """More weight on tasks with a high loss."""
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,  # noqa: ARG002
+        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """argmin -u.l - ln p(u)."""
+        return losses.new_tensor(self._weigh(losses)), state
+
+
+@dataclass(frozen=True)
+class Exploitation(_ByLoss):
+    """More weight on tasks with a low loss."""
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,  # noqa: ARG002
+        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """argmin u.l - ln p(u)."""
+        return losses.new_tensor(self._weigh(-losses)), state
