@@ -15,11 +15,18 @@ class Forward:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        self.buffers = dict(model.named_buffers())
+        self.has_buffers = any(True for _ in model.buffers())
+        # Asked once: torch would search the whole module for shared tensors at every pass.
+        self.shares_tensors = any(
+            len(list(named(remove_duplicate=False))) != len(list(named()))
+            for named in (model.named_parameters, model.named_buffers)
+        )
 
     def __call__(self, params: Mapping[str, Tensor], x: Tensor) -> Tensor:
         tensors = dict(params)
-        for name, buffer in self.buffers.items():
-            tensors[name] = buffer.clone()
-        outputs: Tensor = functional_call(self.model, tensors, (x,))
+        if self.has_buffers:
+            tensors |= {name: buffer.clone() for name, buffer in self.model.named_buffers()}
+        outputs: Tensor = functional_call(
+            self.model, tensors, (x,), tie_weights=self.shares_tensors
+        )
         return outputs

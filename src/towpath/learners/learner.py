@@ -26,6 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from towpath.data.episode import Episode
+from towpath.learners.forward import Forward
 from towpath.learners.losses import Loss, check_loss
 
 Params = Mapping[str, Tensor]
@@ -60,6 +61,7 @@ class Learner(ABC):
     def __init__(self, model: nn.Module, loss: Loss) -> None:
         check_loss(loss)
         self.model = model
+        self._forward = Forward(model)
         self.loss: Loss = loss
         self._own(model)
 

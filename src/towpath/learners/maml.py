@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from towpath.learners.forward import Forward
 from towpath.learners.inner_loop import Rates, gradient_steps, recordable
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.losses import Loss, task_loss
@@ -53,10 +52,9 @@ class MAML(Learner):
         self._check(params)
         weights, rates = self._split(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
-        forward = Forward(self.model)
 
         def support_loss(fast: Params) -> Tensor:
-            return task_loss(self.loss, forward(fast, support_x), support_y)
+            return task_loss(self.loss, self._forward(fast, support_x), support_y)
 
         fast = gradient_steps(
             support_loss,
@@ -65,7 +63,7 @@ class MAML(Learner):
             steps=self.adaptation_steps,
             first_order=self.first_order,
         )
-        return Predictor(lambda query_x: forward(fast, query_x), self.loss)
+        return Predictor(lambda query_x: self._forward(fast, query_x), self.loss)
 
     def _split(self, params: Params) -> tuple[Mapping[str, Tensor], Rates]:
         """The model's weights, and the rate of each weight that adapts."""

@@ -9,7 +9,6 @@ in the first-order form, too.
 
 from torch import Tensor, nn
 
-from towpath.learners.forward import Forward
 from towpath.learners.inner_loop import gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.losses import task_loss
@@ -41,14 +40,13 @@ class ProtoMAML(MAML):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         self._check(params)
-        forward = Forward(self.model)
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def logits(fast: Params, x: Tensor) -> Tensor:
             body = {name: tensor for name, tensor in fast.items() if name not in (WEIGHT, BIAS)}
-            return forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
+            return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
 
-        centres = prototypes(forward(params, support_x).flatten(1), support_y)  # [ways, D]
+        centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
         initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}
         fast = gradient_steps(
             lambda at: task_loss(self.loss, logits(at, support_x), support_y),

@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 
-from towpath.learners.forward import Forward
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.prototypes import prototypes
 
@@ -20,11 +19,10 @@ class ProtoNet(Learner):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         self._check(params)
-        forward = Forward(self.model)
-        centres = prototypes(forward(params, support_x).flatten(1), support_y)  # [ways, D]
+        centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
 
         def logits(query_x: Tensor) -> Tensor:
-            features = forward(params, query_x).flatten(1)  # [Q, D]
+            features = self._forward(params, query_x).flatten(1)  # [Q, D]
             # The difference first: expanding the square loses digits where distances are small.
             return -(features[:, None] - centres).square().sum(-1)
 
