@@ -41,7 +41,9 @@ def gradient_steps(
     # Leaving inference mode also switches gradients on.
     with torch.inference_mode(False):
         if outer_graph:
-            fast = dict(params)
+            # Views are nodes of their own: a head that was computed from the body (Proto-MAML)
+            # must not lead the body's inner gradient through itself.
+            fast = {name: tensor.view_as(tensor) for name, tensor in params.items()}
         else:
             fast = {name: recordable(tensor).detach() for name, tensor in params.items()}
             rates = {name: _constant(rate) for name, rate in rates.items()}

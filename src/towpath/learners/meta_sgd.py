@@ -22,12 +22,10 @@ class ModelWithRates(nn.Module):
     def __init__(self, model: nn.Module, inner_lr: float) -> None:
         super().__init__()
         self.model = model
-        self.rates = nn.ParameterDict(
-            {
-                rate_key(name): nn.Parameter(torch.full_like(parameter, inner_lr))
-                for name, parameter in model.named_parameters()
-            }
-        )
+        self.rates = nn.ParameterDict()
+        for name, parameter in model.named_parameters():
+            # One by one: given a dict, ParameterDict would sort it and lose the model's order.
+            self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
 
     def forward(self, x: Tensor) -> Tensor:
         outputs: Tensor = self.model(x)
