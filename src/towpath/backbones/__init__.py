@@ -1,0 +1,27 @@
+"""Networks of few-shot learning: plain `nn.Module`s, usable outside the library."""
+
+from torch import nn
+
+from towpath.backbones.conv4 import Conv4
+from towpath.backbones.mlp import MLP
+from towpath.backbones.norms import NORM_POLICIES, Norm
+from towpath.backbones.resnet import ResNet, ResNet10, ResNet18
+
+BACKBONES: dict[str, type[nn.Module]] = {
+    "conv4": Conv4,
+    "mlp": MLP,
+    "resnet10": ResNet10,
+    "resnet18": ResNet18,
+}
+"""Backbones by the name that a recipe gives them."""
+
+__all__ = [
+    "BACKBONES",
+    "MLP",
+    "NORM_POLICIES",
+    "Conv4",
+    "Norm",
+    "ResNet",
+    "ResNet10",
+    "ResNet18",
+]

@@ -1,0 +1,77 @@
+"""The four-block network of few-shot learning (Vinyals et al. 2016, Finn et al. 2017).
+
+A block is a 3x3 convolution, normalisation, ReLU, 2x2 max-pooling; four of them, flattened, then a
+linear head. `[N, C, H, W] -> [N, ways]`, or the flattened features `[N, D]` when `ways=None`.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from towpath.backbones.images import channels_last, check_images, image_shape
+from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
+
+BLOCKS = 4
+
+
+class ConvBlock(nn.Module):
+    """Convolution, normalisation, ReLU, max-pooling: `[N, C, H, W] -> [N, F, H//2, W//2]`."""
+
+    def __init__(self, channels: int, filters: int, norm: Norm) -> None:
+        super().__init__()
+        # A bias before a normalisation is subtracted again (batch) or nearly so (group).
+        self.conv = nn.Conv2d(channels, filters, 3, padding=1, bias=norm == "none")
+        self.norm = norm_layer(norm, filters)
+
+    def forward(self, x: Tensor) -> Tensor:
+        # ReLU never decreases, so it commutes with the maximum: pooling first gives the same
+        # values and gradients with a quarter of the ReLU's work.
+        return functional.relu(functional.max_pool2d(self.norm(self.conv(x)), 2))
+
+
+class Conv4(nn.Module):
+    """Four convolutional blocks and a linear head; `ways=None` gives an embedding.
+
+    Args:
+        channels: channels of the images.
+        ways: outputs of the linear head; None for the flattened features themselves.
+        image_size: height and width, or one number for both; at least 16.
+        filters: filters of every convolution.
+        norm: `'batch'` normalises with the statistics of the set being passed, so the support and
+            the query set are each normalised by their own statistics, in evaluation too. The
+            prediction for a query image then depends on the other query images: transductive.
+            `'group'` normalises each image by itself; `'none'` not at all.
+
+    Attributes:
+        norm, norm_policy: the policy's name, and the policy in words.
+        features: D, the length of the flattened features.
+    """
+
+    def __init__(
+        self,
+        channels: int = 1,
+        ways: int | None = 5,
+        image_size: int | tuple[int, int] = 28,
+        filters: int = 32,
+        norm: Norm = "batch",
+    ) -> None:
+        super().__init__()
+        self.norm = check_norm(norm)
+        self.channels = channels
+        self.height, self.width = image_shape(
+            image_size, 2**BLOCKS, f"each of the {BLOCKS} poolings halves it"
+        )
+        self.features = filters * (self.height // 2**BLOCKS) * (self.width // 2**BLOCKS)
+        self.blocks = nn.Sequential(
+            *(ConvBlock(filters if i else channels, filters, self.norm) for i in range(BLOCKS))
+        )
+        self.head = nn.Identity() if ways is None else nn.Linear(self.features, ways)
+
+    @property
+    def norm_policy(self) -> str:
+        """Whose statistics normalise, in words."""
+        return NORM_POLICIES[self.norm]
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_images(x, self.channels, self.height, self.width)
+        outputs: Tensor = self.head(self.blocks(channels_last(x)).flatten(1))
+        return outputs

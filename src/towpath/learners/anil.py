@@ -1,0 +1,46 @@
+"""Almost no inner loop (Raghu et al. 2020): MAML whose inner loop adapts the head only."""
+
+from torch import nn
+
+from towpath.learners.inner_loop import Rates
+from towpath.learners.learner import Params
+from towpath.learners.losses import Loss
+from towpath.learners.maml import MAML
+
+
+class ANIL(MAML):
+    """Only the head adapts; the body is meta-learned and shared by all tasks.
+
+    Args:
+        model, inner_lr, adaptation_steps, first_order, loss: as for `MAML`.
+        head: name of the layer that adapts, as in `model.named_modules()`: every parameter whose
+            name is `head` or begins with `head + '.'`. None means the layer that owns the last of
+            `model.named_parameters()`, which is the last layer *registered* (`head` in our
+            backbones); name it if that is not the last one in the computation.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inner_lr: float = 0.1,
+        adaptation_steps: int = 5,
+        first_order: bool = True,
+        loss: Loss = "cross_entropy",
+        head: str | None = None,
+    ) -> None:
+        super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
+        names = list(self.parameters())
+        if head is None:
+            head = names[-1].rpartition(".")[0] if names else ""
+        self.head = head
+        self.head_names = tuple(n for n in names if n == head or n.startswith(f"{head}."))
+        if not self.head_names:
+            layers = sorted({name.rpartition(".")[0] for name in names} - {""})
+            raise ValueError(
+                f"Found no parameters of a layer {head!r} in the model; expected a head among "
+                f"{layers}. Pass head='name of the last layer'."
+            )
+
+    def _split(self, params: Params) -> tuple[Params, Rates]:
+        rates: dict[str, float] = dict.fromkeys(self.head_names, self.inner_lr)
+        return params, rates

@@ -1,0 +1,94 @@
+"""What a learner is: a pure function from (meta-parameters, episode) to query outputs.
+
+A learner is described by three things: `module`, whose named parameters are the meta-parameters;
+`adapt(params, support_x, support_y)`, which turns them into a predictor for one task; and `loss`,
+the name of the loss of its outputs. Everything else is `predictor(query_x)`:
+
+    outputs = learner(params, episode)      # [Q, ways] logits, or [Q, C] for regression
+            = learner.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
+
+`params` is a dict with the names of `learner.module.named_parameters()`; its tensors may be the
+module's own parameters, leaves, results of other computations, float64, or require no gradient.
+
+Pure means: parameters, buffers and attributes are left alone, and equal inputs give equal outputs
+(with dropout: for the same state of torch's generator). Consequence: running statistics of a batch
+norm are read in `eval()` mode but never learned here, so a network with batch norm wants the
+statistics of the set being passed (`track_running_stats=False`, as our backbones have) or
+statistics from pre-training. `functional_call` swaps tensors inside the module during a pass, so
+threads need a `copy.deepcopy` of the learner each; no state is kept on the learner between calls.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from towpath.data.episode import Episode
+from towpath.learners.forward import Forward
+from towpath.learners.losses import Loss, check_loss
+
+Params = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """What a learner made of one support set; `predictor(query_x)` gives logits or regressions."""
+
+    outputs: Callable[[Tensor], Tensor]
+    loss: Loss
+
+    def __call__(self, query_x: Tensor) -> Tensor:
+        """Query outputs `[Q, ...]`, differentiable with respect to the meta-parameters."""
+        return self.outputs(query_x)
+
+    @torch.no_grad()
+    def predict(self, query_x: Tensor) -> Tensor:
+        """Class probabilities `[Q, ways]`, or the outputs themselves for regression."""
+        outputs = self.outputs(query_x)
+        return outputs.softmax(-1) if self.loss == "cross_entropy" else outputs
+
+
+class Learner(ABC):
+    """Base of every learner; a new one implements `adapt`.
+
+    Args:
+        model: the network that is adapted to a task.
+        loss: `'cross_entropy'` (integer labels) or `'mse'` (float targets).
+    """
+
+    def __init__(self, model: nn.Module, loss: Loss) -> None:
+        check_loss(loss)
+        self.model = model
+        self._forward = Forward(model)
+        self.loss: Loss = loss
+        self._own(model)
+
+    def _own(self, module: nn.Module) -> None:
+        """Declare the owner of the meta-parameters, where they are more than the model's."""
+        self.module = module
+        self._names = frozenset(self.parameters())
+
+    def parameters(self) -> dict[str, Tensor]:
+        """The meta-parameters by name, as `module` holds them now."""
+        return dict(self.module.named_parameters())
+
+    @abstractmethod
+    def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
+        """The predictor for the task whose support set is given."""
+
+    def __call__(self, params: Params, episode: Episode) -> Tensor:
+        """Query outputs `[Q, ...]` after adaptation to the support set."""
+        return self.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
+
+    def _check(self, params: Params) -> None:
+        """Refuse a dict of other names: `functional_call` would use the module's own instead."""
+        if params.keys() != self._names:
+            missing = sorted(self._names - params.keys())
+            unknown = sorted(params.keys() - self._names)
+            raise ValueError(
+                f"Found params without {missing[:3]} and with the unknown {unknown[:3]}; expected "
+                f"the {len(self._names)} names of learner.module.named_parameters(). Pass a dict "
+                "of the shape of learner.parameters()."
+            )

@@ -1,0 +1,43 @@
+"""The two losses of a task, as `torch.nn.functional` means them: the mean over everything."""
+
+from typing import Literal
+
+from torch import Tensor
+from torch.nn import functional
+
+Loss = Literal["cross_entropy", "mse"]
+
+
+def check_loss(loss: str) -> None:
+    """Refuse a name that is not a loss."""
+    if loss not in ("cross_entropy", "mse"):
+        raise ValueError(
+            f"Found loss={loss!r}; expected 'cross_entropy' or 'mse'. Pass 'cross_entropy' for "
+            "classification, 'mse' for regression."
+        )
+
+
+def task_loss(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
+    """Loss of `outputs [N, C]` for labels `[N]` (cross-entropy) or targets `[N, C]` (mse)."""
+    if loss == "mse":
+        # Without this, [N, 1] against [N] would broadcast to N x N pairs in silence.
+        if outputs.shape != targets.shape or not targets.is_floating_point():
+            raise ValueError(
+                f"Found outputs of shape {list(outputs.shape)} and {targets.dtype} targets of "
+                f"shape {list(targets.shape)}; expected float targets of the outputs' shape for "
+                "loss='mse'. Reshape the targets, or use loss='cross_entropy' for labels."
+            )
+        return functional.mse_loss(outputs, targets)
+    if targets.is_floating_point():
+        raise ValueError(
+            f"Found {targets.dtype} targets; expected integer labels for loss='cross_entropy'. "
+            "Use loss='mse' for regression tasks."
+        )
+    try:
+        return functional.cross_entropy(outputs, targets)
+    except IndexError as error:
+        raise ValueError(
+            f"Found labels {int(targets.min())}..{int(targets.max())} with {outputs.shape[-1]} "
+            f"outputs; expected labels 0..{outputs.shape[-1] - 1}. Build the model with the ways "
+            "of the tasks, or relabel the task's classes from 0."
+        ) from error

@@ -1,0 +1,68 @@
+"""Meta-SGD (Li et al. 2017): MAML that learns the rate of every single parameter as well.
+
+The meta-parameters are the model's weights and one rate a weight, of the same shapes:
+`fast = weights - rates * gradient`, elementwise. A rate may become negative: it decides the
+direction of a step, too.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from towpath.learners.inner_loop import Rates
+from towpath.learners.learner import Params
+from towpath.learners.losses import Loss
+from towpath.learners.maml import MAML
+
+MODEL, RATES = "model.", "rates."
+
+
+class ModelWithRates(nn.Module):
+    """A model beside the inner rate of each of its parameters; calling it calls the model."""
+
+    def __init__(self, model: nn.Module, inner_lr: float) -> None:
+        super().__init__()
+        self.model = model
+        self.rates = nn.ParameterDict()
+        for name, parameter in model.named_parameters():
+            # One by one: given a dict, ParameterDict would sort it and lose the model's order.
+            self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
+
+    def forward(self, x: Tensor) -> Tensor:
+        outputs: Tensor = self.model(x)
+        return outputs
+
+
+def rate_key(name: str) -> str:
+    """Name of a parameter's rate; torch allows no dot in the name of a parameter."""
+    return name.replace(".", "/")
+
+
+class MetaSGD(MAML):
+    """All parameters adapt, each entry at its own learned rate.
+
+    `learner.module` holds the meta-parameters: `model.NAME` and `rates.NAME`, with `/` for the
+    dots in the latter. Hand it, not the model, to an optimiser.
+
+    Args:
+        model, adaptation_steps, first_order, loss: as for `MAML` (the Meta-SGD paper takes one
+            step, of second order). With `first_order` the rates are still learned.
+        inner_lr: initial value of every rate.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inner_lr: float = 0.1,
+        adaptation_steps: int = 5,
+        first_order: bool = True,
+        loss: Loss = "cross_entropy",
+    ) -> None:
+        super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
+        self._own(ModelWithRates(model, inner_lr))
+        names = [name for name, _ in model.named_parameters()]
+        self._keys = {name: (MODEL + name, RATES + rate_key(name)) for name in names}
+
+    def _split(self, params: Params) -> tuple[Params, Rates]:
+        weights = {name: params[weight] for name, (weight, _) in self._keys.items()}
+        rates = {name: params[rate] for name, (_, rate) in self._keys.items()}
+        return weights, rates

@@ -1,0 +1,58 @@
+"""Proto-MAML (Triantafillou et al. 2020): MAML whose head starts as the prototypical classifier.
+
+`-|z - c_k|^2 = 2 c_k . z - |c_k|^2 - |z|^2`, and the last term is common to all classes: so a
+linear head with `W_k = 2 c_k`, `b_k = -|c_k|^2` begins as a prototypical network. The inner loop
+then adapts body and head. The head is made anew for each task, so tasks may differ in ways, and
+only the embedding's parameters are meta-parameters; gradients flow to them through the prototypes
+in the first-order form, too.
+"""
+
+from torch import Tensor, nn
+
+from towpath.learners.inner_loop import gradient_steps, recordable
+from towpath.learners.learner import Params, Predictor
+from towpath.learners.losses import task_loss
+from towpath.learners.maml import MAML
+from towpath.learners.prototypes import prototypes
+
+# No parameter of a module can have an empty component in its name.
+WEIGHT, BIAS = "..weight", "..bias"
+
+
+class ProtoMAML(MAML):
+    """MAML on an embedding, with a head initialised from the task's prototypes.
+
+    Args:
+        model: an embedding, from inputs to features `[N, D]` (more dimensions are flattened);
+            for our backbones `ways=None`.
+        inner_lr, adaptation_steps, first_order: as for `MAML`; 0 steps give a prototypical
+            network up to a constant in each row of logits.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inner_lr: float = 0.1,
+        adaptation_steps: int = 5,
+        first_order: bool = True,
+    ) -> None:
+        super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
+
+    def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
+        self._check(params)
+        support_x, support_y = recordable(support_x), recordable(support_y)
+
+        def logits(fast: Params, x: Tensor) -> Tensor:
+            body = {name: tensor for name, tensor in fast.items() if name not in (WEIGHT, BIAS)}
+            return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
+
+        centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
+        initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}
+        fast = gradient_steps(
+            lambda at: task_loss(self.loss, logits(at, support_x), support_y),
+            initial,
+            dict.fromkeys(initial, self.inner_lr),
+            steps=self.adaptation_steps,
+            first_order=self.first_order,
+        )
+        return Predictor(lambda query_x: logits(fast, query_x), self.loss)
