@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from towpath.backbones import NORM_POLICIES, ResNet10, ResNet18
 

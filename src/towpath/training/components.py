@@ -1,0 +1,174 @@
+"""From names in a recipe to objects: components are chosen by registry name.
+
+A class of the user's, named by its import path (`package.module:Class`), is imported only if its
+package was allowed explicitly; a run folder by itself never imports anything.
+"""
+
+import importlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from towpath.backbones import BACKBONES
+from towpath.curvature import Objective
+from towpath.dynamics import SGD, Adam, OptimiserState
+from towpath.learners import LEARNERS, Learner
+from towpath.training.recipe import Component
+from towpath.training.typed import RecipeError, chosen, options_for
+from towpath.weighters import TOW, Exploitation, Exploration, Random, Uniform, Weighter
+
+
+@dataclass(frozen=True)
+class WeighterEntry:
+    """How a weighter is made, and whether it plans towards the trusted tasks."""
+
+    make: Callable[..., Weighter]
+    options: Callable[..., Any]
+    """whose signature says the options"""
+    presets: Mapping[str, Any]
+    targets: bool = False
+
+
+def _tow(preset: TOW, *, targets: bool = False) -> WeighterEntry:
+    default = TOW()
+    differs = {
+        name: getattr(preset, name)
+        for name in TOW.__dataclass_fields__
+        if getattr(preset, name) != getattr(default, name)
+    }
+    return WeighterEntry(TOW, TOW, differs, targets)
+
+
+WEIGHTERS: dict[str, WeighterEntry] = {
+    "uniform": WeighterEntry(Uniform, Uniform, {}),
+    "random": WeighterEntry(Random, Random, {}),
+    "exploration": WeighterEntry(Exploration, Exploration, {}),
+    "exploitation": WeighterEntry(Exploitation, Exploitation, {}),
+    "tow": _tow(TOW()),
+    "tow-auto": _tow(TOW(beta="auto")),
+    "tow-faithful": _tow(TOW.faithful()),
+    "tow-targets": _tow(TOW.towards_targets(), targets=True),
+}
+"""Weighters by the name that a recipe and `compare` give them."""
+
+
+def _adam(
+    meta_lr: float = 1e-4,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> Adam:
+    return Adam(meta_lr, tuple(betas), eps, weight_decay)
+
+
+def _adamw(
+    meta_lr: float = 1e-4,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> Adam:
+    return Adam(meta_lr, tuple(betas), eps, weight_decay, decoupled=True)
+
+
+def _sgd(
+    meta_lr: float = 1e-2,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+) -> SGD:
+    return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
+
+
+OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
+"""Outer optimisers by name."""
+
+
+def named(
+    registry: Mapping[str, Any], component: Component, where: str, allowed: Collection[str] = ()
+) -> Any:
+    """The registry's entry, or the user's class if its package is allowed."""
+    name = component["name"]
+    if name in registry or not isinstance(name, str) or not ({".", ":"} & set(name)):
+        return registry[chosen(registry, name, f"{where}.name")]
+    module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
+    package = module.split(".")[0]
+    if package not in allowed:
+        raise RecipeError(
+            f"{where}.name is the import path {name!r}; expected one of "
+            f"{', '.join(sorted(registry))}, or --allow-import {package} if you trust that code."
+        )
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise RecipeError(
+            f"{where}.name is {name!r}, which cannot be imported ({error}); expected "
+            "package.module:Class that is installed here."
+        ) from error
+
+
+def given_options(component: Component) -> dict[str, Any]:
+    """A component's options without its name."""
+    return {key: value for key, value in component.items() if key != "name"}
+
+
+def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
+    """All options of a weighter, presets and defaults filled in."""
+    entry = named(WEIGHTERS, component, "weighter", allowed)
+    if not isinstance(entry, WeighterEntry):
+        return options_for(entry, given_options(component), "weighter")
+    given = {**entry.presets, **given_options(component)}
+    return options_for(entry.options, given, "weighter", leave_out=("prior",))
+
+
+def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[Weighter, bool]:
+    """The weighter, and whether it takes the trusted tasks as targets."""
+    entry = named(WEIGHTERS, component, "weighter", allowed)
+    options = weighter_options(component, allowed)
+    if isinstance(entry, WeighterEntry):
+        return entry.make(**options), entry.targets
+    made: Weighter = entry(**options)
+    return made, False
+
+
+def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
+    """The outer optimiser before its first step."""
+    entry = named(OPTIMIZERS, component, "optimizer")
+    return entry(**options_for(entry, given_options(component), "optimizer")).init(params)
+
+
+def make_learner(
+    backbone: Component,
+    learner: Component,
+    *,
+    channels: int,
+    image_size: int,
+    ways: int,
+    seed: int,
+    allowed: Collection[str] = (),
+) -> Learner:
+    """Backbone and learner, initialised from the seed whatever else drew random numbers."""
+    make = named(LEARNERS, learner, "learner", allowed)
+    net = named(BACKBONES, backbone, "backbone", allowed)
+    embeds = learner["name"] in ("protonet", "proto-maml")
+    inferred = {
+        "channels": channels,
+        "image_size": image_size,
+        "ways": None if embeds else ways,
+    }
+    options = options_for(net, given_options(backbone), "backbone", leave_out=inferred)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model: nn.Module = net(**inferred, **options)
+        made: Learner = make(
+            model, **options_for(make, given_options(learner), "learner", leave_out=("model",))
+        )
+    return made
+
+
+def make_objective(learner: Learner) -> Objective:
+    """The loss of an episode under the learner."""
+    return Objective(learner)

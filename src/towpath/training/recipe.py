@@ -1,0 +1,208 @@
+"""A recipe: one complete experiment as plain, checked values.
+
+A section that chooses a component is a mapping with its `name` and its options; the others are the
+small dataclasses below. `Recipe.of(mapping)` checks everything that can be checked before any data
+is loaded; `as_mapping` gives back what `config.yaml` of a run holds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Any
+
+from towpath.data import EpisodeSpec
+from towpath.training.typed import RecipeError, nearest, options_for
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long, and in which windows."""
+
+    steps: int = 300
+    """mini-batches trained on"""
+    horizon: int = 5
+    """T, mini-batches planned together"""
+    meta_batch_size: int = 10
+    """M, tasks of a mini-batch"""
+    checkpoint_every: int = 50
+    """steps"""
+    workers: int = 0
+    """threads that prepare episodes; changes nothing but the time"""
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """A pool of clean tasks, drawn once."""
+
+    count: int = 0
+    """0 for none"""
+    per_batch: int = 2
+    """trusted tasks used with each mini-batch"""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Fixed clean tasks of the validation split, to keep the best parameters by."""
+
+    tasks: int = 100
+    every: int = 50
+    """steps; 0 for no validation (the last parameters are kept)"""
+    patience: int = 0
+    """validations without a new best before training stops; 0 for never"""
+
+
+@dataclass(frozen=True)
+class Test:
+    """Fixed clean tasks of the test split."""
+
+    tasks: int = 600
+    also: list[str] = field(default_factory=list)
+    """further data sets whose test split is tried as well (out of domain)"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A fixed window that is planned every so often, recorded and discarded."""
+
+    name: str
+    split: str = "train"
+    groups: int = 0
+    """tasks from that many groups of the set; 0 for all"""
+    horizon: int = 5
+    meta_batch_size: int = 5
+    every: int = 50
+
+
+Component = dict[str, Any]
+"""A component's `name` and its options."""
+
+NUMBERS = {
+    "training.steps": 1,
+    "training.horizon": 1,
+    "training.meta_batch_size": 1,
+    "training.checkpoint_every": 1,
+    "training.workers": 0,
+    "trusted.count": 0,
+    "trusted.per_batch": 1,
+    "validation.tasks": 1,
+    "validation.every": 0,
+    "validation.patience": 0,
+    "test.tasks": 2,
+    "seed": 0,
+    "threads": 1,
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a run."""
+
+    name: str = "run"
+    about: str = ""
+    reproduces: str = ""
+    """the table or figure of the paper that it reruns, or empty"""
+    data: Component = field(default_factory=lambda: {"name": "glyphs"})
+    episodes: EpisodeSpec = field(default_factory=EpisodeSpec)
+    backbone: Component = field(default_factory=lambda: {"name": "conv4"})
+    learner: Component = field(default_factory=lambda: {"name": "protonet"})
+    optimizer: Component = field(default_factory=lambda: {"name": "adam", "meta_lr": 1e-3})
+    weighter: Component = field(default_factory=lambda: {"name": "uniform"})
+    trusted: Trusted = field(default_factory=Trusted)
+    training: Training = field(default_factory=Training)
+    validation: Validation = field(default_factory=Validation)
+    test: Test = field(default_factory=Test)
+    probes: list[Probe] = field(default_factory=list)
+    small: dict[str, Any] = field(default_factory=dict)
+    """overrides by dotted name that `--budget small` applies"""
+    seed: int = 0
+    threads: int = 2
+    device: str = "cpu"
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
+        """A recipe from plain values; RecipeError says what is wrong with them."""
+        known = {f.name: f for f in fields(cls)}
+        values: dict[str, Any] = {}
+        for key, value in mapping.items():
+            if key not in known:
+                raise RecipeError(
+                    f"A recipe has no section {key!r}; expected {', '.join(known)}."
+                    f"{nearest(key, known)}"
+                )
+            values[key] = _section(key, value)
+        recipe = cls(**values)
+        recipe._check()
+        return recipe
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Plain values that `of` reads back."""
+        plain = asdict(self)
+        shots = plain["episodes"]["shots"]
+        plain["episodes"]["shots"] = list(shots) if isinstance(shots, tuple) else shots
+        return plain
+
+    def _check(self) -> None:
+        plain = self.as_mapping()
+        for name, low in NUMBERS.items():
+            section, _, key = name.partition(".")
+            value = plain[section][key] if key else plain[section]
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise RecipeError(
+                    f"{name} is {value!r}; expected a whole number of at least {low}."
+                )
+        if 0 < self.trusted.count < self.trusted.per_batch:
+            raise RecipeError(
+                f"trusted.per_batch is {self.trusted.per_batch} with trusted.count "
+                f"{self.trusted.count}; expected at most as many as there are trusted tasks."
+            )
+        for probe in self.probes:
+            if min(probe.horizon, probe.meta_batch_size, probe.every) < 1 or probe.groups < 0:
+                raise RecipeError(
+                    f"The probe {probe.name!r} has horizon {probe.horizon}, meta_batch_size "
+                    f"{probe.meta_batch_size}, every {probe.every}, groups {probe.groups}; "
+                    "expected at least 1, 1, 1 and 0."
+                )
+
+
+SECTIONS: dict[str, type] = {
+    "episodes": EpisodeSpec,
+    "trusted": Trusted,
+    "training": Training,
+    "validation": Validation,
+    "test": Test,
+}
+COMPONENTS = ("data", "backbone", "learner", "optimizer", "weighter")
+
+
+def _section(key: str, value: Any) -> Any:
+    if is_dataclass(value):
+        return value
+    if key in SECTIONS:
+        return SECTIONS[key](**options_for(SECTIONS[key], _mapping(key, value), key))
+    if key in COMPONENTS:
+        component = _mapping(key, {"name": value} if isinstance(value, str) else value)
+        if not isinstance(component.get("name"), str):
+            raise RecipeError(
+                f"{key}.name is {component.get('name')!r}; expected the name of a component, such "
+                f"as {key}: {{name: ...}}."
+            )
+        return component
+    if key == "probes":
+        if not isinstance(value, list):
+            raise RecipeError(f"probes is {value!r}; expected a list of probe windows.")
+        return [
+            Probe(**options_for(Probe, _mapping(f"probes[{i}]", probe), f"probes[{i}]"))
+            for i, probe in enumerate(value)
+        ]
+    if key == "small":
+        return _mapping(key, value)
+    expected = int if key in ("seed", "threads") else str
+    if not isinstance(value, expected) or isinstance(value, bool):
+        what = "a whole number" if expected is int else "a text"
+        raise RecipeError(f"{key} is {value!r}; expected {what}.")
+    return value
+
+
+def _mapping(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise RecipeError(f"{key} is {value!r}; expected a section of options by name.")
+    return dict(value)

@@ -1,0 +1,111 @@
+"""Options of a recipe, checked against the signature that they are for.
+
+jsonargparse knows the types; this module words its refusals in one sentence: what was found, what
+was expected, the nearest right spelling.
+"""
+
+import difflib
+import inspect
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from jsonargparse import ArgumentError, ArgumentParser
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be run; the message is one sentence for its author."""
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """` Did you mean 'uniform'?` where a known word is close, else nothing."""
+    match = difflib.get_close_matches(str(word).lower(), list(known), 1, 0.5)
+    return f" Did you mean {match[0]!r}?" if match else ""
+
+
+def chosen(registry: Collection[str], name: object, where: str) -> str:
+    """The name, if the registry has it."""
+    if not isinstance(name, str) or name not in registry:
+        raise RecipeError(
+            f"{where} is {name!r}; expected one of {', '.join(sorted(registry))}."
+            f"{nearest(name, registry)}"
+        )
+    return name
+
+
+def options_for(
+    target: Callable[..., Any],
+    given: Mapping[str, Any],
+    where: str,
+    *,
+    leave_out: Collection[str] = (),
+) -> dict[str, Any]:
+    """All options of `target`, the given ones checked and the others at their defaults.
+
+    Args:
+        target: a class or function; its signature says names and types.
+        given: what the recipe says.
+        where: the dotted name of the section, for messages.
+        leave_out: parameters that the recipe does not set.
+    """
+    accepted = [n for n in inspect.signature(target).parameters if n not in leave_out]
+    for key in given:
+        if key not in accepted:
+            raise RecipeError(
+                f"{where} has no option {key!r}; expected "
+                f"{', '.join(accepted) if accepted else 'none'}.{nearest(key, accepted)}"
+            )
+    if not accepted:
+        return {}
+    parser = ArgumentParser(exit_on_error=False)
+    skip = set(leave_out) & set(inspect.signature(target).parameters)
+    if isinstance(target, type):
+        parser.add_class_arguments(target, None, skip=skip, instantiate=False)
+    else:
+        parser.add_function_arguments(target, None, skip=skip)
+    for key, value in given.items():
+        # one at a time, so that the message can name the culprit
+        try:
+            parser.parse_object({key: value}, defaults=True)
+        except ArgumentError:
+            raise RecipeError(
+                f"{where}.{key} is {value!r}; expected {described(_hint(target, key))}."
+                f"{nearest(value, _choices(_hint(target, key)))}"
+            ) from None
+    try:
+        parsed: dict[str, Any] = parser.parse_object(dict(given)).as_dict()
+    except ArgumentError as error:
+        missing = str(error).splitlines()[0]
+        raise RecipeError(f"{where}: {missing}; expected all of {', '.join(accepted)}.") from None
+    return parsed
+
+
+def _hint(target: Callable[..., Any], name: str) -> Any:
+    function = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
+    return get_type_hints(function).get(name, object)
+
+
+def _choices(hint: Any) -> list[str]:
+    if get_origin(hint) is Literal:
+        return [str(choice) for choice in get_args(hint)]
+    return [c for part in get_args(hint) for c in _choices(part)]
+
+
+def described(hint: Any) -> str:
+    """A type in words."""
+    names = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+    if hint in names:
+        return names[hint]
+    if hint is type(None):
+        return "null"
+    if get_origin(hint) is Literal:
+        return ", ".join(repr(choice) for choice in get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(described(part) for part in get_args(hint))
+    if get_origin(hint) is tuple:
+        return f"{len(get_args(hint))} values in brackets"
+    if get_origin(hint) is list:
+        return f"a list of {described(get_args(hint)[0])}s"
+    if get_origin(hint) in (dict, Mapping):
+        return "a mapping"
+    return str(getattr(hint, "__name__", hint))
