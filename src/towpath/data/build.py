@@ -77,9 +77,7 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             files = [file for listing in listings for file in listing.files]
             with open_source(path) as source:
                 for row, file in enumerate(files):
-                    pixels = decode(
-                        source.read(file), file, reading.image_size, reading.channels
-                    )
+                    pixels = decode(source.read(file), file, reading.image_size, reading.channels)
                     images[row] = 255 - pixels if reading.inverted else pixels
 
         shape = (start, reading.channels, *reading.image_size)

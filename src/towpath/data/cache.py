@@ -86,9 +86,13 @@ def is_stored(name: str, key: str) -> bool:
     return (cache_root() / f"{name}-{key[:24]}" / "classes.json").is_file()
 
 
-def sound(name: str, key: str) -> bool:
-    """Whether every block of the entry is as it was written."""
-    return _open(cache_root() / f"{name}-{key[:24]}", every_block=True) is not None
+def discard_if_damaged(name: str, key: str) -> bool:
+    """Read every block of the entry, remove it if one is not as written, and say whether it was."""
+    folder = cache_root() / f"{name}-{key[:24]}"
+    if not folder.exists() or _open(folder, every_block=True) is not None:
+        return False
+    shutil.rmtree(folder)
+    return True
 
 
 def _build(folder: Path, plan: Plan) -> None:

@@ -40,7 +40,9 @@ def face_path(face: str) -> Path:
 @cache
 def characters_of(face: str) -> frozenset[int]:
     """Code points that the face has a glyph for."""
-    return frozenset(code for code, glyph in FT2Font(str(face_path(face))).get_charmap().items() if glyph)
+    return frozenset(
+        code for code, glyph in FT2Font(str(face_path(face))).get_charmap().items() if glyph
+    )
 
 
 @cache
@@ -101,6 +103,4 @@ def _shifted(stack: NDArray[np.bool_], down: int, right: int) -> NDArray[np.bool
 def pen_distances(character: str) -> NDArray[np.float32]:
     """Distance to the pen's line, one field a face that holds the character: `[F, 64, 64]`."""
     lines = thinned(np.stack([printed(character, face) for face in faces_of(character)]))
-    return np.stack(
-        [ndimage.distance_transform_edt(~line).astype(np.float32) for line in lines]
-    )
+    return np.stack([ndimage.distance_transform_edt(~line).astype(np.float32) for line in lines])

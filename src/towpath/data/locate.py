@@ -33,8 +33,7 @@ def pickles_like(root: Path, stem: str) -> list[Path]:
     return [
         path
         for path in files
-        if is_pickle_name(path.name)
-        and (_plain(path.name).startswith(stem) or path.parent != root)
+        if is_pickle_name(path.name) and (_plain(path.name).startswith(stem) or path.parent != root)
     ]
 
 

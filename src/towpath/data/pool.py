@@ -109,7 +109,9 @@ class ClassPool:
                 "rotate by 90 degrees. Load the set with an image_size, or without rotations."
             )
         turned = tuple(
-            replace(entry, name=f"{entry.name}@{90 * turns}" if turns else entry.name, rotation=turns)
+            replace(
+                entry, name=f"{entry.name}@{90 * turns}" if turns else entry.name, rotation=turns
+            )
             for turns in range(4)
             for entry in self.classes
         )
