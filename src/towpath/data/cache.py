@@ -1,0 +1,184 @@
+"""Decoded sets on disk: one memory-mapped array and one list of classes, keyed by content.
+
+An entry is a folder `<set>-<key>/` with `images.npy` `[N, C, H, W]` uint8 and `classes.json`. It
+is written beside and renamed, so an entry that exists is complete; damage after that is found by
+the sizes and the checksums of blocks, and the entry is built again.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towpath.data.errors import DataError
+from towpath.data.folders import CACHE_VARIABLE, cache_root
+
+FORMAT = 1
+_BLOCK = 2**20
+_BLOCKS_CHECKED_ON_LOAD = 64
+_ABANDONED_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class StoredClass:
+    """A class as stored: split, group, name and its rows."""
+
+    split: str
+    group: str
+    name: str
+    start: int
+    count: int
+
+
+@dataclass(frozen=True)
+class StoredSet:
+    """A set as loaded from the cache."""
+
+    images: NDArray[np.uint8]  # [N, C, H, W], a read-only map
+    classes: tuple[StoredClass, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build: the classes, the array's shape, and the function that fills the array."""
+
+    classes: tuple[StoredClass, ...]
+    shape: tuple[int, int, int, int]
+    fill: Callable[[NDArray[np.uint8]], None]
+    notes: tuple[str, ...] = ()
+
+
+def stored(name: str, key: str, plan: Callable[[], Plan]) -> StoredSet:
+    """The set under this key, built with `plan` unless a sound entry is there."""
+    folder = cache_root() / f"{name}-{key[:24]}"
+    found = _open(folder, every_block=False)
+    if found is not None:
+        return found
+    try:
+        _build(folder, plan())
+    except OSError as error:
+        raise DataError(
+            f"The decoded {name} set cannot be written to {folder.parent} "
+            f"({error.strerror or error}); expected a writable folder with enough space. "
+            f"Name one with {CACHE_VARIABLE}."
+        ) from error
+    found = _open(folder, every_block=False)
+    if found is None:
+        raise DataError(
+            f"The cache entry {folder} is damaged right after it was written; expected a disk that "
+            f"keeps what is written. Name another folder with {CACHE_VARIABLE}."
+        )
+    return found
+
+
+def is_stored(name: str, key: str) -> bool:
+    """Whether an entry (not yet checked) is there."""
+    return (cache_root() / f"{name}-{key[:24]}" / "classes.json").is_file()
+
+
+def discard_if_damaged(name: str, key: str) -> bool:
+    """Read every block of the entry, remove it if one is not as written, and say whether it was."""
+    folder = cache_root() / f"{name}-{key[:24]}"
+    if not folder.exists() or _open(folder, every_block=True) is not None:
+        return False
+    shutil.rmtree(folder)
+    return True
+
+
+def _build(folder: Path, plan: Plan) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(folder.parent)
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
+    try:
+        images = np.lib.format.open_memmap(
+            beside / "images.npy", mode="w+", dtype=np.uint8, shape=plan.shape
+        )
+        plan.fill(images)
+        images.flush()
+        del images
+        index: dict[str, Any] = {
+            "format": FORMAT,
+            "shape": list(plan.shape),
+            "bytes": (beside / "images.npy").stat().st_size,
+            "blocks": _checksums(beside / "images.npy", None),
+            "classes": [asdict(entry) for entry in plan.classes],
+            "notes": list(plan.notes),
+        }
+        with (beside / "classes.json").open("w", encoding="ascii") as stream:
+            json.dump(index, stream)  # ascii escapes keep names that are not valid unicode
+            stream.flush()
+            os.fsync(stream.fileno())
+        _publish(beside, folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _publish(beside: Path, folder: Path) -> None:
+    """Rename into place; an entry that another process finished meanwhile is as good as ours."""
+    if folder.exists() and _open(folder, every_block=False) is None:
+        damaged = folder.with_name(f"{beside.name}.damaged")
+        os.rename(folder, damaged)
+        shutil.rmtree(damaged, ignore_errors=True)
+    try:
+        os.rename(beside, folder)
+    except OSError:
+        if _open(folder, every_block=False) is None:
+            raise
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what killed processes left behind long ago."""
+    for leftover in parent.glob(".*.partial*"):
+        if time.time() - leftover.stat().st_mtime > _ABANDONED_SECONDS:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _open(folder: Path, every_block: bool) -> StoredSet | None:
+    """The entry, or None if it is missing or damaged."""
+    array = folder / "images.npy"
+    try:
+        index = json.loads((folder / "classes.json").read_bytes())
+        if index["format"] != FORMAT or array.stat().st_size != index["bytes"]:
+            return None
+        if _checksums(array, None if every_block else index["blocks"]) != index["blocks"]:
+            return None
+        images = np.load(array, mmap_mode="r", allow_pickle=False)
+        if list(images.shape) != index["shape"] or images.dtype != np.uint8:
+            return None
+        classes = tuple(StoredClass(**entry) for entry in index["classes"])
+        return StoredSet(images, classes, tuple(index["notes"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _checksums(path: Path, known: list[int] | None) -> list[int]:
+    """CRC-32 of each block; with `known`, at most 64 evenly spaced blocks are read again.
+
+    Plain reads, not the map: checking must not make the whole array resident.
+    """
+    count = -(-path.stat().st_size // _BLOCK)
+    chosen = set(range(count))
+    if known is not None:
+        if len(known) != count:
+            return []
+        chosen = set(np.linspace(0, count - 1, min(count, _BLOCKS_CHECKED_ON_LOAD)).astype(int))
+    sums: list[int] = []
+    with path.open("rb") as stream:
+        for block in range(count):
+            if block in chosen:
+                stream.seek(block * _BLOCK)
+                sums.append(zlib.crc32(stream.read(_BLOCK)))
+            else:
+                assert known is not None
+                sums.append(known[block])
+    return sums

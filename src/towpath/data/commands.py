@@ -1,0 +1,192 @@
+"""`towpath data list | fetch | verify | preview`: the functions behind the commands.
+
+Each takes plain arguments and a rich console and returns nothing; what goes wrong is raised as
+`DataError` (the user's to mend) or `DownloadError` (the network's).
+"""
+
+import os
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+
+from towpath.data.download import fetch
+from towpath.data.errors import DataError
+from towpath.data.folders import cache_root, data_root
+from towpath.data.preview import episode_sheet, split_sheet
+from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
+from towpath.data.sampler import EpisodeSampler
+from towpath.data.spec import EpisodeSpec
+from towpath.data.verify import require, verify
+
+_EPISODES_SHOWN = 3
+
+
+def list_sets(console: Console, root: str | None = None) -> None:
+    """What sets there are, where they lie, their licences and counts."""
+    folder = data_root(root)
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in ("name", "where", "counts", "licence"):
+        table.add_column(column, overflow="fold")
+    for name, entry in SETS.items():
+        sources = entry.sources(folder)
+        if name == "glyphs":
+            where = "built in, drawn on first use"
+        elif sources:
+            decoded = ", decoded" if cached_splits(name, folder) else ""
+            where = ", ".join(os.path.relpath(path, folder) for path in sources) + decoded
+        else:
+            fetchable = f"towpath data fetch {name}" if entry.files else "to be got by hand"
+            where = f"not there ({fetchable})"
+        table.add_row(name, escape(where), escape(entry.counts), escape(entry.licence))
+    _say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
+    _say(console, f"decoded copies: {cache_root()}")
+    console.print(table)
+
+
+def fetch_set(console: Console, name: str, root: str | None = None) -> None:
+    """Download a set into the data folder, file by file, checksums checked."""
+    entry = known(name)
+    if not entry.files:
+        if name == "glyphs":
+            _say(console, f"glyphs: {entry.manual}")
+            return
+        raise DataError(
+            f"{name} has no address to fetch from; expected a set that may be downloaded freely. "
+            f"{entry.manual}"
+        )
+    folder = data_root(root)
+    if name == "cub" and entry.sources(folder):
+        _say(console, f"{entry.sources(folder)[0]} is there already; nothing to fetch.")
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        for file in entry.files:
+            fetched = fetch(
+                file,
+                folder / entry.folder,
+                manual=entry.manual,
+                progress=lambda label: _Bar(bars, label),
+            )
+            if not fetched.was_there:
+                _say(console, f"{fetched.path}: downloaded, checksum right")
+            elif fetched.official:
+                _say(console, f"{fetched.path}: there already, checksum right")
+            else:
+                _say(
+                    console,
+                    f"{fetched.path}: there already and left alone; its checksum is not the "
+                    f"official one. `towpath data verify {name}` tells whether its content is; to "
+                    "fetch it again, move it away first.",
+                )
+
+
+class _Bar:
+    """pooch's idea of a progress bar, drawn by rich."""
+
+    def __init__(self, bars: Progress, label: str) -> None:
+        self._bars = bars
+        self._task: TaskID = bars.add_task(label, total=None)
+        self._total = 0
+
+    @property
+    def total(self) -> int:
+        return self._total
+
+    @total.setter
+    def total(self, value: int) -> None:
+        self._total = value
+        self._bars.update(self._task, total=value or None)
+
+    def update(self, amount: int) -> None:
+        self._bars.update(self._task, advance=amount)
+
+    def reset(self) -> None:
+        # pooch resets the bar and fills it in one go when a download ends.
+        self._bars.update(self._task, completed=0)
+
+    def close(self) -> None:
+        self._bars.stop_task(self._task)
+
+
+def verify_sets(console: Console, name: str | None = None, root: str | None = None) -> None:
+    """Counts of one set, or of every set that is there; wrong counts are an error."""
+    folder = data_root(root)
+    names = [name] if name is not None else list(SETS)
+    reports = []
+    for each in names:
+        if name is None and each != "glyphs" and not SETS[each].sources(folder):
+            _say(console, f"{each}: not in {folder}, skipped")
+            continue
+        report = verify(each, folder)
+        reports.append(report)
+        _say(console, f"{each}: {'counts are right' if report.ok else 'COUNTS ARE WRONG'}")
+        for line in report.lines:
+            _say(console, f"  {line}")
+    for report in reports:
+        require(report)
+
+
+def preview_set(
+    console: Console, name: str, root: str | None = None, out: str | None = None
+) -> None:
+    """Contact sheets as PNG: one a split, and of a few episodes; what was understood is printed."""
+    own = is_own_folder(name)
+    label = Path(name).resolve().name.split(".")[0] if own else known(name).name
+    target = Path(out) if out is not None else Path(f"preview-{label}")
+    pools = []
+    problem: DataError | None = None
+    for split in ("train", "validation", "test"):
+        try:
+            pools.append(load(name, data_root(root), split))
+        except DataError as error:
+            problem = error  # a set may lack a split; one that loads nothing is an error
+    if problem is not None and not pools:
+        raise problem
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be made ({error.strerror}); expected a folder for the pictures. "
+            "Name another with --out."
+        ) from error
+    for note in pools[0].notes:
+        _say(console, note)
+    for pool in pools:
+        _say(console, pool.describe())
+        path = target / f"{label}-{pool.split}.png"
+        split_sheet(pool).save(path, optimize=True)
+        _say(console, f"  {path}")
+    pool = pools[0]
+    ways = min(5, max(len(own) for own in pool.groups.values()))
+    fewest = min(entry.count for entry in pool.classes)
+    if fewest < 2 or ways < 2:
+        _say(console, "too few images or classes to show an episode")
+        return
+    sampler = EpisodeSampler(pool, EpisodeSpec(ways, 1, min(15, fewest - 1)))
+    for index in range(_EPISODES_SHOWN):
+        path = target / f"{label}-episode-{index}.png"
+        episode_sheet(sampler.episode(index)).save(path, optimize=True)
+        _say(console, f"  {path}")
+
+
+def _say(console: Console, text: str) -> None:
+    """A line of plain text, whatever characters a file name brings."""
+    plain = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    console.print(escape(plain), soft_wrap=True, highlight=False)

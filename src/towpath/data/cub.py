@@ -1,0 +1,79 @@
+"""CUB-200-2011 (Wah et al. 2011), birds, resized to 84x84: a test set outside the domain.
+
+Official layout, from `CUB_200_2011.tgz`, another archive or a folder:
+`CUB_200_2011/images/<NNN.Name>/<file>.jpg`. The split is that of Chen et al. (2019), by class
+number: odd for training, 2 mod 4 for validation, 0 mod 4 the 50 novel classes of the test.
+"""
+
+import re
+from pathlib import Path
+
+from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.cache import StoredSet
+from towpath.data.errors import DataError
+from towpath.data.folders import data_root
+from towpath.data.images import is_image_name
+from towpath.data.locate import missing, named_like
+from towpath.data.pool import NO_GROUP, ClassPool
+from towpath.data.source import Source
+
+STEM = "cub"
+_MEMBER = re.compile(r"(?:^|/)(\d{3})\.([^/]+)/[^/]+$")
+_LAYOUT = "CUB_200_2011/images/<NNN.Name>/<file>.jpg"
+
+
+def find_source(root: Path) -> Path | None:
+    """The folder or archive of CUB in the data folder, if it is there."""
+    candidates = named_like(root, STEM)
+    return candidates[0] if candidates else None
+
+
+def reading(image_size: int) -> Reading:
+    """How the set is read."""
+    return Reading("cub", 1, (image_size, image_size), 3)
+
+
+def load_all(path: Path, image_size: int = 84) -> StoredSet:
+    """All splits, decoded."""
+
+    def find(source: Source) -> Found:
+        classes: dict[tuple[int, str], list[str]] = {}
+        for name in source.names:
+            match = _MEMBER.search(name)
+            # The official archive holds segmentation masks under the same class names.
+            if match and is_image_name(name) and "segmentations/" not in name:
+                classes.setdefault((int(match[1]), f"{match[1]}.{match[2]}"), []).append(name)
+        if not classes:
+            raise DataError(
+                f"{path} holds {len(source.names):,} files and no CUB image; expected {_LAYOUT}. "
+                "Use the official archive or the folder it unpacks to."
+            )
+        return Found(
+            [
+                Listing(_split(number), NO_GROUP, label, tuple(files))
+                for (number, label), files in classes.items()
+            ]
+        )
+
+    return read_source(path, reading(image_size), find)
+
+
+def _split(number: int) -> str:
+    return "train" if number % 2 else ("validation" if number % 4 else "test")
+
+
+def load_cub(
+    root: str | Path | None = None, split: str = "test", *, image_size: int = 84
+) -> ClassPool:
+    """CUB's pool of a split; 'test' are the 50 novel classes."""
+    check_split(split)
+    folder = data_root(root)
+    path = find_source(folder)
+    if path is None:
+        raise missing(
+            "CUB-200-2011",
+            folder,
+            f"CUB_200_2011.tgz, another archive or a folder with {_LAYOUT}",
+            "Run `towpath data fetch cub`, or put it there yourself.",
+        )
+    return split_pool("cub", load_all(path, image_size), split)

@@ -1,0 +1,184 @@
+"""Your own images: a folder or an archive of `class/`, `group/class/` or `split/class/` images.
+
+The layout is read off the depth and the names of the first level: `train`, `val`, `test` and the
+like are splits, anything else is a group. `split/group/class/` works too. Without splits on disk
+the classes (or, from three groups on, whole groups) are dealt 64 : 16 : 20 in the order of a digest
+of their names, so the split is the same on every machine. Any image that Pillow reads is
+resized to `image_size`; `pool.notes` says what was understood.
+"""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.errors import DataError
+from towpath.data.images import is_grey, is_image_name
+from towpath.data.locate import is_pickle_name
+from towpath.data.pool import NO_GROUP, SPLITS, ClassPool
+from towpath.data.source import Source, open_source
+
+LAYOUTS = "class/images, group/class/images, split/class/images or split/group/class/images"
+SPLIT_NAMES = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "dev": "validation",
+    "test": "test",
+    "testing": "test",
+}
+_SHARES = (0.64, 0.80)  # cumulative ends of train and validation
+_COLOUR_SAMPLE = 64
+
+
+def load_folder(
+    path: str | Path,
+    split: str = "train",
+    *,
+    image_size: int = 84,
+    channels: int | None = None,
+    name: str | None = None,
+) -> ClassPool:
+    """The pool of a split ('all': every class) of your own folder or archive.
+
+    `channels` is 1 (grey) or 3 (colour); by default grey if a sample of the images has no colour.
+    """
+    check_split(split)
+    place = Path(path).expanduser()
+    if image_size < 1 or channels not in (None, 1, 3):
+        raise DataError(
+            f"image_size is {image_size} and channels {channels}; expected a size of at least 1 "
+            "and 1 (grey) or 3 (colour) channels. Correct them."
+        )
+    reading = Reading("folder", 1, (image_size, image_size), channels or _channels(place))
+    whole = read_source(place, reading, find_classes)
+    return split_pool(name or place.name.split(".")[0], whole, split)
+
+
+def _channels(path: Path) -> int:
+    with open_source(path) as source:
+        images = [file for file in source.names if is_image_name(file)]
+        step = max(1, len(images) // _COLOUR_SAMPLE)
+        return 1 if all(is_grey(source.read(file), file) for file in images[::step]) else 3
+
+
+def find_classes(source: Source) -> Found:
+    """Classes and splits of a tree of images, and sentences on how it was read."""
+    images = [file for file in source.names if is_image_name(file)]
+    if not images:
+        raise _no_images(source)
+    depth, base = _depth(source, images)
+    empty = [name for name in source.empty_folders() if name.count("/") + 1 == depth + len(base)]
+    if empty:
+        raise DataError(
+            f"The class folder {empty[0]!r} in {source.path} has no images; expected at least one "
+            f"in each{f' ({len(empty)} are empty)' * (len(empty) > 1)}. Add images or remove it."
+        )
+    classes: dict[tuple[str, ...], list[str]] = {}
+    for file in images:
+        classes.setdefault(tuple(file.split("/")[len(base) : -1]), []).append(file)
+    firsts = {parts[0].lower() for parts in classes}
+    has_splits = depth >= 2 and firsts <= set(SPLIT_NAMES)
+    if depth == 3 and not has_splits:
+        raise DataError(
+            f"{source.path} has images three folders deep and the first level is "
+            f"{', '.join(sorted(firsts)[:4])}; expected train, val, test there. The layouts known "
+            f"are {LAYOUTS}. Rename or flatten the folders."
+        )
+    if has_splits:
+        listings = [_listing(SPLIT_NAMES[p[0].lower()], p[1:], f) for p, f in classes.items()]
+    else:
+        listings = _dealt(classes)
+    return Found(listings, _notes(source, images, depth, has_splits, listings))
+
+
+def _depth(source: Source, images: list[str]) -> tuple[int, list[str]]:
+    """Folders above the images that matter (1 to 3), and a common first folder that does not."""
+    base: list[str] = []
+    first = images[0].split("/")[0]
+    alone = all(file.startswith(f"{first}/") for file in images)
+    if alone and images[0].count("/") >= 2 and first.lower() not in SPLIT_NAMES:
+        # An archive usually holds one folder with everything in it.
+        base = [first] if not source.path.is_dir() else []
+    depths = Counter(file.count("/") - len(base) for file in images)
+    if len(depths) > 1 or not 1 <= next(iter(depths)) <= 3:
+        examples = {file.count("/") - len(base): file for file in reversed(images)}
+        shown = ", ".join(repr(examples[depth]) for depth in sorted(examples)[:3])
+        raise DataError(
+            f"{source.path} has images at {'different depths' if len(depths) > 1 else 'a depth'} "
+            f"that no layout explains ({shown}); expected {LAYOUTS}. Move the images so that all "
+            "lie equally deep."
+        )
+    return next(iter(depths)), base
+
+
+def _listing(split: str, parts: tuple[str, ...], files: list[str]) -> Listing:
+    group = parts[0] if len(parts) == 2 else NO_GROUP
+    return Listing(split, group, "/".join(parts), tuple(files))
+
+
+def _dealt(classes: dict[tuple[str, ...], list[str]]) -> list[Listing]:
+    """Classes or whole groups dealt to the splits; too few to deal are all for training."""
+    groups = {parts[0] for parts in classes if len(parts) == 2}
+    by_group = len(groups) >= len(SPLITS)
+    units = groups if by_group else {"/".join(parts) for parts in classes}
+    order = sorted(units, key=_digest)
+    count = len(order)
+    split_of: dict[str, str] = {}
+    for rank, unit in enumerate(order):
+        share = (rank + 0.5) / count
+        split_of[unit] = SPLITS[sum(share > end for end in _SHARES)]
+    if count >= len(SPLITS):
+        split_of[order[-2]] = "validation" if count < 6 else split_of[order[-2]]
+        split_of[order[-1]] = "test"
+    else:
+        split_of = dict.fromkeys(order, "train")
+    return [
+        _listing(split_of[parts[0] if by_group else "/".join(parts)], parts, files)
+        for parts, files in classes.items()
+    ]
+
+
+def _digest(name: str) -> bytes:
+    # Composed form: one and the same name reads differently from a Mac's disk.
+    plain = unicodedata.normalize("NFC", name).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(plain).digest()
+
+
+def _notes(
+    source: Source, images: list[str], depth: int, has_splits: bool, listings: list[Listing]
+) -> tuple[str, ...]:
+    levels = {
+        (1, False): "class/images",
+        (2, False): "group/class/images",
+        (2, True): "split/class/images",
+        (3, True): "split/group/class/images",
+    }
+    counts = Counter(listing.split for listing in listings)
+    held = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
+    origin = "as on disk" if has_splits else "dealt by a digest of the names"
+    notes = [
+        f"layout: {levels[depth, has_splits]}, {len(images):,} images in {len(listings):,} classes",
+        f"classes a split: {held} ({origin})",
+    ]
+    kept = set(images)
+    others = [file for file in source.names if file not in kept]
+    if others:
+        notes.append(f"ignored {len(others):,} files that are not images, first {others[0]!r}")
+    return tuple(notes)
+
+
+def _no_images(source: Source) -> DataError:
+    for file in source.names:
+        if is_pickle_name(file):
+            return DataError(
+                f"{source.path} holds pickled data ({file!r}) and no images; expected {LAYOUTS}. "
+                "Unpickling runs code, so it is refused: export the images as files."
+            )
+    return DataError(
+        f"{source.path} holds {len(source.names):,} files and none is an image that Pillow reads; "
+        f"expected {LAYOUTS}. Name the folder above the class folders."
+    )

@@ -1,0 +1,82 @@
+"""One image file to uint8 pixels `[C, H, W]`, whatever mode and size it has on disk."""
+
+import io
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from towpath.data.errors import DataError
+
+Image.init()
+IMAGE_SUFFIXES = frozenset(
+    suffix
+    for suffix, kind in Image.registered_extensions().items()
+    if kind in Image.OPEN and kind not in ("PDF", "MPEG", "HDF5", "GRIB", "BUFR", "WMF", "EPS")
+)
+
+
+def is_image_name(name: str) -> bool:
+    """Whether the ending is one that Pillow reads."""
+    dot = name.rfind(".")
+    return dot > 0 and name[dot:].lower() in IMAGE_SUFFIXES
+
+
+def decode(content: bytes, name: str, size: tuple[int, int], channels: int) -> NDArray[np.uint8]:
+    """Pixels `[channels, H, W]`, `size` = (H, W); transparency becomes white, 16 bits become 8."""
+    image = _open(content, name)
+    flat = _flatten(image).convert("L" if channels == 1 else "RGB")
+    height, width = size
+    if flat.size != (width, height):
+        flat = flat.resize((width, height), Image.Resampling.LANCZOS)
+    pixels = np.asarray(flat)
+    return pixels[None] if channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
+
+
+def is_grey(content: bytes, name: str) -> bool:
+    """Whether the image holds no colour, by its pixels rather than by its mode."""
+    image = _open(content, name)
+    if image.mode in ("1", "L", "LA", "I", "I;16", "F"):
+        return True
+    pixels = np.asarray(_flatten(image).convert("RGB"))
+    return bool((pixels == pixels[..., :1]).all())
+
+
+def _open(content: bytes, name: str) -> Image.Image:
+    if not content:
+        raise DataError(
+            f"{name!r} has zero bytes; expected an image. Copy the file again or remove it."
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            warnings.filterwarnings("ignore", category=UserWarning)
+            image = Image.open(io.BytesIO(content))
+            image.load()
+            return ImageOps.exif_transpose(image)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{name!r} has more pixels than an image should ({error}); expected a photograph or "
+            "a drawing. Remove the file or resize it."
+        ) from error
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
+        raise DataError(
+            f"{name!r} cannot be read as an image ({str(error) or type(error).__name__}); expected "
+            "a format that Pillow reads. Copy the file again or remove it."
+        ) from error
+
+
+def _flatten(image: Image.Image) -> Image.Image:
+    """Without transparency and without more than 8 bits a channel."""
+    if image.mode.startswith("I"):  # 16-bit grey; Pillow's own conversion would clip at 255
+        values = np.asarray(image).astype(np.float64)
+        return Image.fromarray(np.clip(values / 257.0 + 0.5, 0, 255).astype(np.uint8))
+    if image.mode == "F":
+        values = np.nan_to_num(np.asarray(image).astype(np.float64))
+        return Image.fromarray(np.clip(values + 0.5, 0, 255).astype(np.uint8))
+    if image.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in image.info:
+        layered = image.convert("RGBA")
+        paper = Image.new("RGBA", layered.size, "white")
+        return Image.alpha_composite(paper, layered)
+    return image

@@ -1,0 +1,134 @@
+"""mini-ImageNet with the split of Ravi and Larochelle (2017): 64 / 16 / 20 classes, 84x84 colour.
+
+Two layouts are read, from a folder or an archive: the csv layout (`train.csv`, `val.csv`,
+`test.csv` with `filename,label`, and `images/`), and the tree `train|val|test/<class>/<image>`.
+The number of images a class is whatever is found (600 in full, 100 in the lite version). The
+classes have no groups. Pickled caches are refused.
+"""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.cache import StoredSet
+from towpath.data.errors import DataError
+from towpath.data.folders import data_root
+from towpath.data.images import is_image_name
+from towpath.data.locate import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
+from towpath.data.pool import NO_GROUP, ClassPool
+from towpath.data.source import Source
+
+STEM = "miniimagenet"
+SPLIT_NAMES = {
+    "train": "train",
+    "val": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+}
+LAYOUTS = (
+    "either train.csv, val.csv, test.csv (`filename,label`) beside images/, or folders "
+    "train|val|test/<class>/<image>.jpg"
+)
+_CSV = re.compile(r"^(?:(.*)/)?(train|val|valid|validation|test)\.csv$")
+_TREE = re.compile(r"(?:^|/)(train|val|valid|validation|test)/([^/]+)/([^/]+)$")
+_MANUAL = (
+    "ImageNet's terms ask for a form, so it cannot be fetched: get it from image-net.org (or a "
+    "colleague who has), and put the archive or folder, named mini-imagenet, there."
+)
+
+
+def find_source(root: Path) -> Path | None:
+    """The folder or archive of mini-ImageNet in the data folder, if it is there."""
+    candidates = named_like(root, STEM)
+    if candidates:
+        return candidates[0]
+    if (root / "train.csv").is_file() and (root / "images").is_dir():
+        return root
+    return None
+
+
+def reading(image_size: int) -> Reading:
+    """How the set is read."""
+    return Reading("mini-imagenet", 1, (image_size, image_size), 3)
+
+
+def load_all(path: Path, image_size: int = 84) -> StoredSet:
+    """All splits, decoded."""
+
+    def find(source: Source) -> Found:
+        tables = {name: match for name in source.names if (match := _CSV.match(name))}
+        if tables:
+            return Found(_from_tables(source, tables), ("layout: csv files beside images/",))
+        listings = _from_tree(source)
+        if listings:
+            return Found(listings, ("layout: train|val|test/<class>/<image>",))
+        for name in source.names:
+            if is_pickle_name(name):
+                raise refuse_pickle(name, LAYOUTS)
+        raise DataError(
+            f"{path} holds {len(source.names):,} files in neither of the two layouts that are "
+            f"known for mini-ImageNet; expected {LAYOUTS}. Rearrange the files, or load it as your "
+            "own folder."
+        )
+
+    return read_source(path, reading(image_size), find)
+
+
+def _from_tables(source: Source, tables: dict[str, re.Match[str]]) -> list[Listing]:
+    images = {name.rsplit("/", 1)[-1]: name for name in source.names if is_image_name(name)}
+    listings: list[Listing] = []
+    for table, match in tables.items():
+        split = SPLIT_NAMES[match[2]]
+        text = io.StringIO(source.read(table).decode("utf-8-sig", errors="replace"), newline="")
+        rows = csv.DictReader(text)
+        if not {"filename", "label"} <= set(rows.fieldnames or ()):
+            raise DataError(
+                f"{table!r} in {source.path} has the columns {rows.fieldnames or []}; expected "
+                "filename,label in the first line. Use the csv files of Ravi and Larochelle."
+            )
+        classes: dict[str, list[str]] = {}
+        absent: list[str] = []
+        for row in rows:
+            name = (row["filename"] or "").rsplit("/", 1)[-1]
+            if name in images:
+                classes.setdefault(row["label"] or "", []).append(images[name])
+            else:
+                absent.append(name)
+        if absent:
+            raise DataError(
+                f"{table!r} in {source.path} names {len(absent):,} images that are not there, "
+                f"first {absent[0]!r}; expected every file of the table in images/. Complete the "
+                "images, or remove those lines."
+            )
+        listings += [
+            Listing(split, NO_GROUP, label, tuple(files)) for label, files in classes.items()
+        ]
+    return listings
+
+
+def _from_tree(source: Source) -> list[Listing]:
+    classes: dict[tuple[str, str], list[str]] = {}
+    for name in source.names:
+        match = _TREE.search(name)
+        if match and is_image_name(name):
+            classes.setdefault((SPLIT_NAMES[match[1]], match[2]), []).append(name)
+    return [
+        Listing(split, NO_GROUP, label, tuple(files)) for (split, label), files in classes.items()
+    ]
+
+
+def load_mini_imagenet(
+    root: str | Path | None = None, split: str = "train", *, image_size: int = 84
+) -> ClassPool:
+    """mini-ImageNet's pool of a split."""
+    check_split(split)
+    folder = data_root(root)
+    path = find_source(folder)
+    if path is None:
+        for pickled in pickles_like(folder, STEM):
+            raise refuse_pickle(pickled, LAYOUTS)
+        raise missing("mini-ImageNet", folder, f"mini-imagenet/ or .zip with {LAYOUTS}", _MANUAL)
+    return split_pool("mini-imagenet", load_all(path, image_size), split)

@@ -1,0 +1,160 @@
+"""A class pool: groups (alphabets, super-classes) -> classes -> images, the same for every set.
+
+Shapes: `images [N, C, H, W]` uint8, normally a read-only memory map; the images of one class are
+the rows `start .. start+count-1`. Several pools (the splits of a set, rotated classes) share one
+array, so a pool costs no memory beyond the pages that episodes touch.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from towpath.data.errors import DataError, nearest
+
+SPLITS = ("train", "validation", "test")
+NO_GROUP = "all"
+
+
+@dataclass(frozen=True)
+class ClassEntry:
+    """One class: its name, its group, its rows in the array, and a rotation in quarter turns."""
+
+    name: str
+    group: str
+    start: int
+    count: int
+    rotation: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPool:
+    """The classes of one split. `synthetic` marks images that no person drew or photographed."""
+
+    name: str
+    split: str
+    images: NDArray[np.uint8] = field(repr=False)  # [N, C, H, W]
+    classes: tuple[ClassEntry, ...] = field(repr=False)
+    synthetic: bool = False
+    notes: tuple[str, ...] = ()  # what the loader understood, one sentence each
+
+    def __post_init__(self) -> None:
+        if not self.classes:
+            raise DataError(
+                f"The {self.split} split of {self.name} has no classes; expected at least one. "
+                "Check the folder, or choose another split."
+            )
+        if self.images.dtype != np.uint8 or self.images.ndim != 4:
+            raise DataError(
+                f"The images of {self.name} are {self.images.dtype} {list(self.images.shape)}; "
+                "expected uint8 [N, C, H, W]. Convert them before making a ClassPool."
+            )
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickling for worker processes sends the path of a memory map, not its pixels."""
+        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if isinstance(self.images, np.memmap) and self.images.filename is not None:
+            state["images"] = str(self.images.filename)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state["images"], str):
+            state["images"] = np.load(state["images"], mmap_mode="r", allow_pickle=False)
+        self.__dict__.update(state)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(channels, height, width)."""
+        channels, height, width = self.images.shape[1:]
+        return channels, height, width
+
+    @property
+    def image_count(self) -> int:
+        """Images of all classes together."""
+        return sum(entry.count for entry in self.classes)
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[int, ...]]:
+        """Group name -> positions in `classes`, in the order of the classes."""
+        groups: dict[str, list[int]] = {}
+        for position, entry in enumerate(self.classes):
+            groups.setdefault(entry.group, []).append(position)
+        return {name: tuple(positions) for name, positions in groups.items()}
+
+    @cached_property
+    def _pixels(self) -> NDArray[np.uint8]:
+        """The same memory as a plain array: indexing a `memmap` object costs several times more."""
+        return self.images.view(np.ndarray)
+
+    def take(self, position: int, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Images `rows` (0..count-1) of the class at `position`: `[len(rows), C, H, W]`, a copy."""
+        entry = self.classes[position]
+        taken = self._pixels[np.asarray(rows, dtype=np.int64) + entry.start]
+        if entry.rotation:
+            taken = np.ascontiguousarray(np.rot90(taken, entry.rotation, axes=(2, 3)))
+        return taken
+
+    def with_rotations(self) -> "ClassPool":
+        """Every class four times: as it is, and turned by 90, 180 and 270 degrees."""
+        if self.images.shape[2] != self.images.shape[3]:
+            raise DataError(
+                f"The images of {self.name} are {list(self.image_shape)}; expected square ones to "
+                "rotate by 90 degrees. Load the set with an image_size, or without rotations."
+            )
+        turned = tuple(
+            replace(
+                entry, name=f"{entry.name}@{90 * turns}" if turns else entry.name, rotation=turns
+            )
+            for turns in range(4)
+            for entry in self.classes
+        )
+        return replace(self, classes=turned)
+
+    def at_least(self, images: int) -> "ClassPool":
+        """The pool without the classes that have fewer images than this."""
+        kept = tuple(entry for entry in self.classes if entry.count >= images)
+        if not kept:
+            largest = max(self.classes, key=lambda entry: entry.count)
+            raise DataError(
+                f"No class of {self.name} ({self.split}) has {images} images; the largest, "
+                f"{largest.name!r}, has {largest.count}. Ask for fewer shots or query images."
+            )
+        return replace(self, classes=kept)
+
+    def only(self, groups: Iterable[str]) -> "ClassPool":
+        """The pool restricted to these groups."""
+        wanted = set(groups)
+        for group in sorted(wanted - set(self.groups)):
+            raise DataError(
+                f"{self.name} ({self.split}) has no group {group!r}; it has "
+                f"{', '.join(sorted(self.groups))}.{nearest(group, self.groups)} "
+                "Name groups of this list."
+            )
+        return replace(self, classes=tuple(c for c in self.classes if c.group in wanted))
+
+    def describe(self) -> str:
+        """One line: classes, groups, images a class, shape."""
+        counts = [entry.count for entry in self.classes]
+        low, high = min(counts), max(counts)
+        each = f"{low}" if low == high else f"{low} to {high}"
+        channels, height, width = self.image_shape
+        groups = f" in {len(self.groups)} groups" if len(self.groups) > 1 else ""
+        synthetic = " (synthetic)" if self.synthetic else ""
+        colour = "grey" if channels == 1 else "colour"
+        return (
+            f"{self.name}{synthetic}, {self.split}: {len(self):,} classes{groups}, "
+            f"{each} images each, {sum(counts):,} images of {height}x{width}, {colour}"
+        )
+
+
+def memory_map_path(pool: ClassPool) -> Path | None:
+    """Where the pool's array lies on disk, if it is a memory map."""
+    filename = getattr(pool.images, "filename", None)
+    return None if filename is None else Path(filename)

@@ -1,0 +1,92 @@
+"""Contact sheets: what a split looks like, and what its tasks look like."""
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from towpath.data.episode import Episode
+from towpath.data.glyph_shapes import face_path
+from towpath.data.pool import ClassPool
+
+_GAP = 2
+_MARGIN = 8
+_TITLE = 20
+_LABEL = 190
+_TILE = 42  # small images are enlarged to about this
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(face_path("DejaVuSans.ttf")), size)
+
+
+def _tile(pixels: NDArray[np.uint8], invert: bool) -> Image.Image:
+    """One image `[C, H, W]`; ink is shown dark on white paper."""
+    shown = 255 - pixels if invert else pixels
+    grey = shown.shape[0] == 1
+    image = Image.fromarray(shown[0] if grey else np.ascontiguousarray(shown.transpose(1, 2, 0)))
+    return image.convert("RGB").resize((_TILE, _TILE), Image.Resampling.LANCZOS)
+
+
+def _sheet(title: str, rows: list[tuple[str, list[Image.Image | None]]]) -> Image.Image:
+    """Rows of tiles with a label before each; None leaves a gap."""
+    pitch = _TILE + _GAP
+    columns = max(len(tiles) for _, tiles in rows)
+    width = 2 * _MARGIN + _LABEL + columns * pitch
+    height = 2 * _MARGIN + _TITLE + len(rows) * pitch
+    sheet = Image.new("RGB", (width, height), "white")
+    pen = ImageDraw.Draw(sheet)
+    pen.text((_MARGIN, _MARGIN), _printable(title), fill="black", font=_font(13))
+    for line, (label, tiles) in enumerate(rows):
+        top = _MARGIN + _TITLE + line * pitch
+        short = _printable(label if len(label) <= 30 else f"{label[:14]}…{label[-15:]}")
+        pen.text((_MARGIN, top + _TILE // 3), short, fill="#555555", font=_font(10))
+        for column, tile in enumerate(tiles):
+            if tile is not None:
+                sheet.paste(tile, (_MARGIN + _LABEL + column * pitch, top))
+    return sheet
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Image:
+    """Some images of some classes, evenly spread over the pool."""
+    chosen = np.unique(np.linspace(0, len(pool) - 1, min(rows, len(pool))).astype(int))
+    invert = pool.image_shape[0] == 1
+    lines: list[tuple[str, list[Image.Image | None]]] = []
+    for position in chosen:
+        entry = pool.classes[position]
+        shown = pool.take(int(position), range(min(columns, entry.count)))
+        lines.append((entry.name, [_tile(pixels, invert) for pixels in shown]))
+    return _sheet(pool.describe(), lines)
+
+
+def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
+    """One task: a line a label, the support images, a gap, the query images."""
+    info = episode.info
+    invert = episode.support_x.shape[1] == 1
+    lines: list[tuple[str, list[Image.Image | None]]] = []
+    widest = max(int((episode.support_y == way).sum()) for way in range(episode.ways))
+    widest = min(widest, 10)
+    for way in range(episode.ways):
+        tiles: list[Image.Image | None] = []
+        for x, y, limit in (
+            (episode.support_x, episode.support_y, widest),
+            (episode.query_x, episode.query_y, columns),
+        ):
+            own = (x[y == way][:limit] * 255).round().byte().numpy()
+            tiles += [_tile(pixels, invert) for pixels in own]
+            if x is episode.support_x:
+                tiles += [None] * (widest - len(own) + 1)
+        lines.append((f"{way}: {info['classes'][way]}", tiles))
+    synthetic = " (synthetic)" if info["synthetic"] else ""
+    wrong = ", mislabelled on purpose" if info["mislabelled"] else ""
+    title = (
+        f"{info['set']}{synthetic}, {info['split']}, episode {info['index']} of seed "
+        f"{info['seed']}: support | query{wrong}"
+    )
+    return _sheet(title, lines)

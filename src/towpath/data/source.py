@@ -1,0 +1,160 @@
+"""A source is a tree of files to decode: a folder, or an archive read in place.
+
+Its key is a digest of names and contents, so a cache made from it is valid wherever the same files
+lie. Hashing reads every byte once; a memo in the cache folder, keyed by size and times of every
+file, spares it from then on.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from towpath.data.archive import CheckedZip, open_zip, unpack
+from towpath.data.errors import DataError
+from towpath.data.folders import cache_root
+
+# A file changed within the clock's granularity of its hashing could change again unnoticed.
+_SETTLED_SECONDS = 2.0
+_IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
+
+
+class Source:
+    """Files by their path relative to `path`, with `/`; hidden files do not count."""
+
+    def __init__(self, path: Path, names: list[str], reader: Callable[[str], bytes]) -> None:
+        self.path = path
+        self.names = sorted(name for name in names if not _hidden(name))
+        self._reader = reader
+
+    def read(self, name: str) -> bytes:
+        """The bytes of one file."""
+        try:
+            return self._reader(name)
+        except OSError as error:
+            raise DataError(
+                f"{name!r} in {self.path} cannot be read ({error.strerror or error}); expected a "
+                "readable file. Check its permissions or copy it again."
+            ) from error
+
+    def empty_folders(self) -> list[str]:
+        """Folders without any file below them (archives cannot be asked)."""
+        if not self.path.is_dir():
+            return []
+        filled = {parent for name in self.names for parent in _parents(name)}
+        return sorted(
+            name for name in _walk(self.path)[1] if name not in filled and not _hidden(name)
+        )
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") or part in _IGNORED for part in name.split("/"))
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+
+
+def _walk(root: Path) -> tuple[list[str], list[str]]:
+    """Files and folders below `root`, links followed, each real folder once."""
+    files: list[str] = []
+    folders: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    stack = [("", str(root))]
+    while stack:
+        prefix, folder = stack.pop()
+        status = os.stat(folder)
+        if (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = prefix + entry.name
+                if entry.is_dir():
+                    folders.append(name)
+                    stack.append((f"{name}/", entry.path))
+                elif entry.is_file():
+                    files.append(name)
+    return files, folders
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """The folder or archive at `path`; a tar is unpacked beside the cache for as long as needed."""
+    if path.is_dir():
+        yield Source(path, _walk(path)[0], lambda name: (path / name).read_bytes())
+    elif not path.is_file():
+        raise DataError(
+            f"{path} is not there; expected a folder or an archive. Check the spelling, or name "
+            "the data folder with --data-root or TOWPATH_DATA."
+        )
+    elif zipfile.is_zipfile(path):
+        archive: CheckedZip = open_zip(path)
+        try:
+            yield Source(path, [member.name for member in archive.members()], archive.read)
+        finally:
+            archive.close()
+    else:
+        cache_root().mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".unpacked-", dir=cache_root()))
+        try:
+            folder = beside / "files"
+            unpack(path, folder)
+            yield Source(path, _walk(folder)[0], lambda name: (folder / name).read_bytes())
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def content_key(path: Path) -> str:
+    """Digest of the source's content, remembered while no size or time of a file changes."""
+    names = [name for name in _walk(path)[0] if not _hidden(name)] if path.is_dir() else [""]
+    names.sort()
+    files = [path / name if name else path for name in names]
+    newest = 0.0
+    seen = hashlib.sha256(os.fsencode(path.resolve()))
+    for name, file in zip(names, files, strict=True):
+        status = os.stat(file)
+        newest = max(newest, status.st_mtime, status.st_ctime)
+        times = f"\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\0"
+        seen.update(os.fsencode(name) + times.encode())
+    memo = cache_root() / "fingerprints" / seen.hexdigest()
+    try:
+        remembered = memo.read_text()
+    except OSError:
+        remembered = ""
+    if len(remembered) == 64:
+        return remembered
+    key = _digest(names, files)
+    if time.time() - newest > _SETTLED_SECONDS:
+        write_atomically(memo, key.encode())
+    return key
+
+
+def _digest(names: list[str], files: list[Path]) -> str:
+    total = hashlib.sha256()
+    for name, file in zip(names, files, strict=True):
+        with file.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").digest()
+        total.update(os.fsencode(name) + b"\0" + content)
+    return total.hexdigest()
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write beside and rename, so that a reader sees all of the file or none."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, beside = tempfile.mkstemp(prefix=".", suffix=".partial", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,99 @@
+"""What a task looks like: ways, shots, query, groups, and what is made wrong with it on purpose."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from towpath.data.errors import DataError, nearest
+
+ANY_SHOT_LOW, ANY_SHOT_HIGH = 1, 50  # Lee et al. 2020, and the any-shot section of the paper
+ANY_SHOT_IMBALANCED = 0.5
+GROUP_FREQUENCIES = ("auto", "uniform", "size", "zipf")
+NOISE_KINDS = ("query", "support")
+
+
+@dataclass(frozen=True)
+class EpisodeSpec:
+    """A distribution over few-shot tasks.
+
+    Attributes:
+        ways: classes in a task.
+        shots: support images a class: a number; a pair `(low, high)`, one k for the whole task,
+            uniform, both ends included; or `"any"`, the any-shot setting: with probability 0.5
+            every class draws its own k from 1..50, else one k serves all classes, and k is capped
+            by the class's images less the query.
+        query: query images a class.
+        within_group: the classes of a task come from one group (an alphabet), or from all.
+        groups: how often a group is drawn: `"uniform"`; `"size"`, by its number of classes;
+            `"zipf"`, proportional to `1 / rank**zipf_exponent`, the largest group first; or a
+            mapping from group to weight (groups left out are never drawn). `"auto"` is uniform
+            within a group and, across groups, by size: every class alike.
+        label_noise: fraction of tasks whose labels are permuted, independently task by task.
+        noise_kind: whose labels are permuted, those of the `"query"` or of the `"support"` set.
+    """
+
+    ways: int = 5
+    shots: int | tuple[int, int] | str = 1
+    query: int = 15
+    within_group: bool = True
+    groups: str | Mapping[str, float] = "auto"
+    zipf_exponent: float = 1.0
+    label_noise: float = 0.0
+    noise_kind: str = "query"
+
+    def __post_init__(self) -> None:
+        _at_least("ways", self.ways, 2 if self.label_noise else 1)
+        _at_least("query", self.query, 1)
+        if isinstance(self.shots, list):  # YAML knows no tuples
+            object.__setattr__(self, "shots", tuple(self.shots))
+        if isinstance(self.shots, str):
+            if self.shots != "any":
+                raise DataError(
+                    f"shots is {self.shots!r}; expected a number, a pair (low, high) or 'any'. "
+                    "Write shots='any' for the any-shot setting."
+                )
+        elif isinstance(self.shots, tuple):
+            if len(self.shots) != 2 or self.shots[0] > self.shots[1]:
+                raise DataError(
+                    f"shots is {self.shots}; expected a pair (low, high) with low <= high. "
+                    "Write for instance shots=(1, 5)."
+                )
+            _at_least("the low end of shots", self.shots[0], 1)
+        else:
+            _at_least("shots", self.shots, 1)
+        if isinstance(self.groups, str):
+            _one_of("groups", self.groups, GROUP_FREQUENCIES)
+        elif not self.groups or min(self.groups.values()) < 0 or not any(self.groups.values()):
+            raise DataError(
+                f"groups is {dict(self.groups)}; expected weights >= 0, at least one positive. "
+                "Write for instance groups={'Greek': 3.0, 'Latin': 1.0}."
+            )
+        if not 0.0 <= self.label_noise <= 1.0:
+            raise DataError(
+                f"label_noise is {self.label_noise}; expected a fraction of tasks, 0 to 1. "
+                "Write for instance label_noise=0.4."
+            )
+        if not self.zipf_exponent >= 0.0:
+            raise DataError(
+                f"zipf_exponent is {self.zipf_exponent}; expected a number >= 0. The usual is 1."
+            )
+        _one_of("noise_kind", self.noise_kind, NOISE_KINDS)
+
+    @property
+    def images_needed(self) -> int:
+        """Images that every class must have, query included."""
+        if isinstance(self.shots, str):
+            return ANY_SHOT_LOW + self.query
+        return (self.shots if isinstance(self.shots, int) else self.shots[1]) + self.query
+
+
+def _at_least(name: str, value: int, low: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < low:
+        raise DataError(f"{name} is {value!r}; expected a whole number >= {low}. Correct it.")
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise DataError(
+            f"{name} is {value!r}; expected one of {', '.join(known)}.{nearest(value, known)} "
+            "Correct it."
+        )
