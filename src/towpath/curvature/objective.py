@@ -11,7 +11,7 @@ one for each probe of the curvature.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -20,19 +20,12 @@ from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.curvature.losses import Loss, loss_named
 from towpath.flat import Layout
+from towpath.learners import Learner
 
 Params = Mapping[str, Tensor]
 TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
 CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
 CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
-
-
-class Learner(Protocol):
-    """A meta-learner of ours: a pure function from (params, episode) to query outputs."""
-
-    loss: str
-
-    def __call__(self, params: dict[str, Tensor], episode: Any) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ class Objective:
             )
         self._loss = loss_named(learner.loss)
         self._function: TaskFunction = lambda params, task: (
-            learner(dict(params), task),
+            learner(params, task),
             task.query_y,
         )
 

@@ -5,6 +5,7 @@ package was allowed explicitly; a run folder by itself never imports anything.
 """
 
 import importlib
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
-from towpath.curvature import Objective
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.training.recipe import Component
@@ -61,7 +61,7 @@ def _adam(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> Adam:
-    return Adam(meta_lr, tuple(betas), eps, weight_decay)
+    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay)
 
 
 def _adamw(
@@ -70,7 +70,7 @@ def _adamw(
     eps: float = 1e-8,
     weight_decay: float = 0.01,
 ) -> Adam:
-    return Adam(meta_lr, tuple(betas), eps, weight_decay, decoupled=True)
+    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay, decoupled=True)
 
 
 def _sgd(
@@ -82,6 +82,9 @@ def _sgd(
 ) -> SGD:
     return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
 
+
+EMBEDDING_LEARNERS = ("protonet", "proto-maml")
+"""Learners whose backbone has no head of its own."""
 
 OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
 """Outer optimisers by name."""
@@ -137,7 +140,8 @@ def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
     """The outer optimiser before its first step."""
     entry = named(OPTIMIZERS, component, "optimizer")
-    return entry(**options_for(entry, given_options(component), "optimizer")).init(params)
+    rule: Adam | SGD = entry(**options_for(entry, given_options(component), "optimizer"))
+    return rule.init(params)
 
 
 def make_learner(
@@ -153,12 +157,10 @@ def make_learner(
     """Backbone and learner, initialised from the seed whatever else drew random numbers."""
     make = named(LEARNERS, learner, "learner", allowed)
     net = named(BACKBONES, backbone, "backbone", allowed)
-    embeds = learner["name"] in ("protonet", "proto-maml")
-    inferred = {
-        "channels": channels,
-        "image_size": image_size,
-        "ways": None if embeds else ways,
-    }
+    outputs = None if learner["name"] in EMBEDDING_LEARNERS else ways
+    inferred: dict[str, Any] = {"channels": channels, "image_size": image_size, "ways": outputs}
+    if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
+        inferred = {"inputs": channels * image_size * image_size, "outputs": outputs}
     options = options_for(net, given_options(backbone), "backbone", leave_out=inferred)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -167,8 +169,3 @@ def make_learner(
             model, **options_for(make, given_options(learner), "learner", leave_out=("model",))
         )
     return made
-
-
-def make_objective(learner: Learner) -> Objective:
-    """The loss of an episode under the learner."""
-    return Objective(learner)
