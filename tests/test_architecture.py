@@ -22,6 +22,7 @@ ORDER = [
     "theory",
     "reports",
     "config",
+    "progress",
     "cli",
 ]
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in ORDER)

@@ -10,10 +10,12 @@ factor of the loss Hessian in the outputs, `R_j R_j' = d2 loss_j / df_j2`:
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from towpath.learners import task_loss
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,11 @@ def _mse_factor(outputs: Tensor, e: Tensor) -> Tensor:
     return math.sqrt(2.0 / outputs.shape[-1]) * e
 
 
-def _mse(outputs: Tensor, targets: Tensor) -> Tensor:
-    # F.mse_loss would broadcast and only warn: a column against a row is a wrong result.
-    if outputs.shape != targets.shape:
-        raise ValueError(
-            f"loss='mse' found outputs of shape {tuple(outputs.shape)} and targets of shape "
-            f"{tuple(targets.shape)}; expected equal shapes. Reshape one of them in your function."
-        )
-    return F.mse_loss(outputs, targets)
-
-
 LOSSES: dict[str, Loss] = {
-    "cross_entropy": Loss("cross_entropy", F.cross_entropy, _cross_entropy_factor),
-    "mse": Loss("mse", _mse, _mse_factor),
+    "cross_entropy": Loss(
+        "cross_entropy", partial(task_loss, "cross_entropy"), _cross_entropy_factor
+    ),
+    "mse": Loss("mse", partial(task_loss, "mse"), _mse_factor),
 }
 
 

@@ -25,8 +25,6 @@ class Training:
     """M, tasks of a mini-batch"""
     checkpoint_every: int = 50
     """steps"""
-    workers: int = 0
-    """threads that prepare episodes; changes nothing but the time"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ NUMBERS = {
     "training.horizon": 1,
     "training.meta_batch_size": 1,
     "training.checkpoint_every": 1,
-    "training.workers": 0,
     "trusted.count": 0,
     "trusted.per_batch": 1,
     "validation.tasks": 1,
@@ -111,6 +108,8 @@ class Recipe:
     validation: Validation = field(default_factory=Validation)
     test: Test = field(default_factory=Test)
     probes: list[Probe] = field(default_factory=list)
+    compare: list[str] = field(default_factory=list)
+    """weighters that `towpath compare` sets side by side unless told otherwise"""
     small: dict[str, Any] = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
     seed: int = 0
@@ -193,6 +192,10 @@ def _section(key: str, value: Any) -> Any:
             Probe(**options_for(Probe, _mapping(f"probes[{i}]", probe), f"probes[{i}]"))
             for i, probe in enumerate(value)
         ]
+    if key == "compare":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise RecipeError(f"compare is {value!r}; expected a list of weighters' names.")
+        return value
     if key == "small":
         return _mapping(key, value)
     expected = int if key in ("seed", "threads") else str

@@ -58,7 +58,7 @@ def options_for(
     if not accepted:
         return {}
     parser = ArgumentParser(exit_on_error=False)
-    skip: set[str | int] = set(leave_out) & set(inspect.signature(target).parameters)
+    skip: set[str | int] = {n for n in inspect.signature(target).parameters if n in leave_out}
     if isinstance(target, type):
         parser.add_class_arguments(target, None, skip=skip, instantiate=False)
     else:

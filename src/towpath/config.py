@@ -1,0 +1,96 @@
+"""Recipes from files: shipped ones by name, the user's by path, with overrides by dotted name."""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from towpath.training.recipe import COMPONENTS, Recipe
+from towpath.training.typed import RecipeError, nearest
+
+BUDGETS = ("full", "small")
+
+
+def shipped_recipes() -> dict[str, str]:
+    """Text of every recipe in the package, by name."""
+    folder = resources.files("towpath.recipes")
+    return {
+        entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".yaml")
+    }
+
+
+def recipe_text(name: str) -> str:
+    """The YAML of a recipe, by its shipped name or by its path."""
+    shipped = shipped_recipes()
+    if name in shipped:
+        return shipped[name]
+    path = Path(name).expanduser()
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise RecipeError(
+                f"The recipe file {name} cannot be read ({reason}); expected a YAML file. Check "
+                "the path, or copy one: towpath recipes copy NAME"
+            ) from error
+    raise RecipeError(
+        f"There is no recipe {name!r}; expected {', '.join(shipped)}, or the path of a YAML file."
+        f"{nearest(name, shipped)}"
+    )
+
+
+def read_recipe(
+    name: str, overrides: Sequence[tuple[str, str]] = (), budget: str = "full"
+) -> Recipe:
+    """The recipe with the small budget's values, if asked, and then the overrides."""
+    if budget not in BUDGETS:
+        raise RecipeError(
+            f"--budget is {budget!r}; expected {' or '.join(BUDGETS)}.{nearest(budget, BUDGETS)}"
+        )
+    text = recipe_text(name)
+    try:
+        mapping = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(
+            f"The recipe {name} is not YAML ({' '.join(str(error).split())}); expected sections "
+            "of options. Compare with: towpath recipes show NAME"
+        ) from error
+    if not isinstance(mapping, dict):
+        raise RecipeError(
+            f"The recipe {name} holds {type(mapping).__name__}; expected sections of options. "
+            "Compare with: towpath recipes show NAME"
+        )
+    if budget == "small":
+        small = mapping.get("small") or {}
+        for dotted, value in small.items():
+            mapping = overridden(mapping, dotted, value)
+    for dotted, word in overrides:
+        mapping = overridden(mapping, dotted, _value(word))
+    return Recipe.of(mapping)
+
+
+def overridden(mapping: Mapping[str, Any], dotted: str, value: Any) -> dict[str, Any]:
+    """The mapping with the value at a dotted name; a new component name drops old options."""
+    section, _, key = dotted.partition(".")
+    if not key:
+        return {**mapping, section: value}
+    inside = mapping.get(section)
+    if isinstance(inside, str):
+        inside = {"name": inside}
+    if inside is not None and not isinstance(inside, Mapping):
+        raise RecipeError(f"--{dotted}: the recipe's {section} is not a section of options.")
+    if section in COMPONENTS and key == "name" and inside and inside.get("name") != value:
+        return {**mapping, section: {"name": value}}
+    return {**mapping, section: overridden(inside or {}, key, value)}
+
+
+def _value(word: str) -> Any:
+    try:
+        return yaml.safe_load(word)
+    except yaml.YAMLError:
+        return word

@@ -1,0 +1,113 @@
+"""How a run goes, live: a progress bar on a terminal, plain lines elsewhere."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from towpath.training.evaluation import Score
+from towpath.training.setup import Setup
+
+PLAIN_LINES = 10
+"""lines of progress a run where there is no terminal"""
+
+
+def percent(value: float) -> str:
+    """An accuracy for people."""
+    return f"{100 * value:.1f}%"
+
+
+def figure(score: Score) -> str:
+    """A score with its interval."""
+    if score.accuracies is None:
+        return f"loss {score.mean:.4f} +-{score.interval:.4f}"
+    return f"{percent(score.mean)} +-{100 * score.interval:.1f}"
+
+
+class ConsoleReporter:
+    """Tells a rich console; the same object may follow several runs one after another."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._steps, self._last_line = 1, 0
+        self._validation = ""
+
+    def began(self, setup: Setup, step: int) -> None:
+        """Say what is run and open the bar."""
+        recipe = setup.recipe
+        self._steps, self._last_line = recipe.training.steps, step
+        self._validation = ""
+        name = f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}"
+        synthetic = " (synthetic)" if recipe.data["name"] == "glyphs" else ""
+        self.console.print(
+            f"[bold]{name}[/bold]: {recipe.learner['name']} on {recipe.data['name']}{synthetic}, "
+            f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
+            + (f", from step {step}" if step else ""),
+            highlight=False,
+        )
+        if self.console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                console=self.console,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("training", total=self._steps, completed=step)
+
+    def stepped(self, step: int, record: dict[str, Any]) -> None:
+        """Move the bar, or print a line now and then."""
+        loss, accuracy = record.get("loss"), record.get("accuracy")
+        text = "" if loss is None else f"loss {loss:.3f}"
+        if accuracy is not None:
+            text += f" accuracy {percent(accuracy)}"
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=step, description=f"{text}{self._validation}")
+        elif step - self._last_line >= self._steps / PLAIN_LINES or step >= self._steps:
+            self._last_line = step
+            self.console.print(f"step {step}/{self._steps}  {text}{self._validation}")
+
+    def validated(self, step: int, score: Score, best: bool) -> None:
+        """Keep the last validation in view."""
+        del step
+        self._validation = f"  validation {figure(score)}{' (best)' if best else ''}"
+
+    def tested(self, done: int, total: int) -> None:
+        """Move the bar over the test tasks."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, description="testing")
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """Close the bar and say how it went."""
+        self.close()
+        for name, score in summary["test"].items():
+            value = (
+                f"{percent(score['mean'])} +-{100 * (score['interval'] or 0):.1f}"
+                if score["metric"] == "accuracy"
+                else f"loss {score['mean']:.4f}"
+            )
+            self.console.print(
+                f"  test on {name}: {value} over {score['tasks']} tasks, worst tenth "
+                f"{percent(score['worst_tenth'])}, {summary['timing']['training_seconds']:.0f} s "
+                "of training",
+                highlight=False,
+            )
+
+    def close(self) -> None:
+        """Leave the terminal as it was, also after an error."""
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar, self._task = None, None

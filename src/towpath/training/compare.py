@@ -1,0 +1,205 @@
+"""Several weighters side by side: the same initialisation, the same tasks, paired differences.
+
+A comparison folder holds one run folder a weighter and seed, `comparison.yaml` (what was asked) and
+`comparison.json` (what came out). Finished runs are never run again.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from towpath.training.checkpoint import write_atomically
+from towpath.training.components import weighter_options
+from towpath.training.evaluation import paired_difference
+from towpath.training.folder import CONFIG, RunFolder, plain_json
+from towpath.training.loop import Reporter, resume, train
+from towpath.training.recipe import Component, Recipe
+from towpath.training.typed import RecipeError
+
+ASKED, RESULT = "comparison.yaml", "comparison.json"
+BASELINE = "uniform"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A weighter under a label: `tow`, or `tow:beta=1.0:iterations=10`."""
+
+    label: str
+    component: Component
+
+    @classmethod
+    def of(cls, text: str, recipe: Recipe) -> "Contestant":
+        """From the command line's words; options of the recipe's own weighter are kept."""
+        name, *settings = text.strip().split(":")
+        component: Component = {"name": name}
+        if recipe.weighter["name"] == name:
+            component = dict(recipe.weighter)
+        for setting in settings:
+            key, sign, value = setting.partition("=")
+            if not sign:
+                raise RecipeError(
+                    f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
+                    "tow:beta=1.0"
+                )
+            component[key] = yaml.safe_load(value)
+        weighter_options(component)  # refuses a misspelt name or option now, not in an hour
+        return cls(re.sub(r"[^\w.=+-]+", "_", text.strip()), component)
+
+
+def is_comparison(path: Path) -> bool:
+    """Whether the folder is a comparison's."""
+    return (path / ASKED).is_file()
+
+
+def begin_comparison(
+    path: Path, recipe: Recipe, weighters: Sequence[str], seeds: Sequence[int]
+) -> None:
+    """Check what is asked and write it down in a new folder."""
+    if not weighters or not seeds:
+        raise RecipeError(
+            "compare found no weighter or no seed; expected at least one of each, as in "
+            "--weighters uniform,tow --seeds 0,1"
+        )
+    labels = [Contestant.of(text, recipe).label for text in weighters]
+    if len(set(labels)) < len(labels) or len(set(seeds)) < len(seeds):
+        raise RecipeError(
+            f"compare found weighters {labels} and seeds {list(seeds)}; expected each once."
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise RecipeError(
+            f"The folder {path} exists and is not empty; expected a new one. Choose another --out, "
+            f"or go on with it: towpath resume {path}"
+        )
+    path.mkdir(parents=True, exist_ok=True)
+    asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
+    text = yaml.safe_dump(asked, sort_keys=False, allow_unicode=True)
+    write_atomically(path / ASKED, text.encode())
+
+
+def run_comparison(
+    path: Path,
+    reporter: Reporter,
+    *,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
+    command: str = "",
+) -> dict[str, Any]:
+    """Run what is not finished yet, then compare; returns what `comparison.json` holds."""
+    recipe, contestants, seeds = asked_for(path)
+    for seed in seeds:
+        for contestant in contestants:
+            folder = path / run_name(contestant.label, seed)
+            if (folder / CONFIG).exists():
+                resume(folder, reporter, data_root=data_root, allowed=allowed)
+            else:
+                one = replace(recipe, weighter=contestant.component, seed=seed)
+                train(folder, one, reporter, data_root=data_root, allowed=allowed, command=command)
+    result = compared(path)
+    text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
+    write_atomically(path / RESULT, f"{text}\n".encode())
+    return result
+
+
+def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
+    """Recipe, contestants and seeds of a comparison folder."""
+    try:
+        asked = yaml.safe_load((path / ASKED).read_text(encoding="utf-8"))
+        recipe = Recipe.of(asked["recipe"])
+        return recipe, [Contestant.of(w, recipe) for w in asked["weighters"]], asked["seeds"]
+    except (yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise RecipeError(
+            f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
+            "compare` wrote. Start the comparison again in a new folder."
+        ) from error
+
+
+def run_name(label: str, seed: int) -> str:
+    """Name of a run's folder in its comparison."""
+    return f"{label}-seed{seed}"
+
+
+def compared(path: Path) -> dict[str, Any]:
+    """Figures of the finished runs, with paired differences to the baseline."""
+    recipe, contestants, seeds = asked_for(path)
+    labels = [contestant.label for contestant in contestants]
+    baseline = BASELINE if BASELINE in labels else labels[0]
+    runs: list[dict[str, Any]] = []
+    values: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for label in labels:
+        for seed in seeds:
+            folder = RunFolder(path / run_name(label, seed))
+            summary, scores = folder.summary(), folder.evaluations()
+            if summary is None or scores is None:
+                continue
+            values[label, seed] = scores
+            runs.append({"label": label, "folder": run_name(label, seed), **summary})
+    _add_overhead(runs, baseline)
+    return {
+        "recipe": recipe.name,
+        "synthetic": recipe.data["name"] == "glyphs",
+        "weighters": labels,
+        "seeds": seeds,
+        "baseline": baseline,
+        "runs": runs,
+        "differences": {
+            label: _differences(values, label, baseline, seeds)
+            for label in labels
+            if label != baseline
+        },
+    }
+
+
+def _add_overhead(runs: list[dict[str, Any]], baseline: str) -> None:
+    """Seconds a step over the baseline's, for each seed; under `timing`, as all clock figures."""
+    base = {
+        run["seed"]: run["timing"]["seconds_per_step"] for run in runs if run["label"] == baseline
+    }
+    for run in runs:
+        per_step = base.get(run["seed"])
+        if per_step:
+            ratio = run["timing"]["seconds_per_step"] / per_step
+            run["timing"] = {**run["timing"], "overhead": ratio}
+
+
+def _differences(
+    values: Mapping[tuple[str, int], Mapping[str, Any]],
+    label: str,
+    baseline: str,
+    seeds: Sequence[int],
+) -> dict[str, Any]:
+    """Per test set: for each seed, and for the mean over seeds of each task."""
+    result: dict[str, Any] = {}
+    both = [s for s in seeds if (label, s) in values and (baseline, s) in values]
+    for name in values[label, both[0]] if both else ():
+        rows = [
+            _figures(values[label, s][name]) - _figures(values[baseline, s][name]) for s in both
+        ]
+        pooled = paired_difference(np.mean(rows, axis=0), np.zeros_like(rows[0]))
+        result[name] = {
+            "mean": pooled.mean,
+            "interval": pooled.interval,
+            "p_value": pooled.p_value,
+            "excludes_zero": pooled.excludes_zero,
+            "seeds": {
+                str(seed): {
+                    "mean": one.mean,
+                    "interval": one.interval,
+                    "p_value": one.p_value,
+                    "excludes_zero": one.excludes_zero,
+                }
+                for seed, row in zip(both, rows, strict=True)
+                for one in [paired_difference(row, np.zeros_like(row))]
+            },
+        }
+    return result
+
+
+def _figures(scores: Mapping[str, Any]) -> Any:
+    chosen = scores["accuracies"] if scores["accuracies"] is not None else scores["losses"]
+    return np.asarray(chosen, dtype=np.float64)

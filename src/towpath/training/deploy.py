@@ -1,0 +1,80 @@
+"""A trained learner, outside the loop: adapt to a few examples, then predict.
+
+Only the run folder is read; it names components by registry name and imports nothing else.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from towpath.learners import Learner, Predictor
+from towpath.training.checkpoint import load_checkpoint
+from towpath.training.components import make_learner, make_optimizer
+from towpath.training.folder import RunFolder
+from towpath.training.loop import chosen_params
+from towpath.training.recipe import Recipe
+from towpath.training.typed import RecipeError
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedLearner:
+    """A learner with the parameters that a run chose.
+
+    Example:
+        trained = tp.load("runs/omniglot")
+        probabilities = trained.adapt(support_x, support_y).predict(query_x)  # [Q, ways]
+    """
+
+    learner: Learner
+    params: dict[str, Tensor]
+    recipe: Recipe
+    channels: int
+    image_size: int
+    step: int
+
+    def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
+        """The predictor for the task of the support set: images `[S, C, H, W]`, labels `[S]`."""
+        return self.learner.adapt(self.params, support_x, support_y)
+
+
+def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
+    """The trained learner of a run folder, finished or not.
+
+    Args:
+        run: the folder that `towpath train` wrote.
+        allowed: packages that the run's components may be imported from.
+    """
+    folder = RunFolder.open(Path(run))
+    recipe, made_with = folder.config()
+    shape = _shape(folder, made_with)
+    learner = make_learner(
+        recipe.backbone, recipe.learner, **shape, seed=recipe.seed, allowed=allowed
+    )
+    optimizer = make_optimizer(recipe.optimizer, learner.parameters())
+    found = load_checkpoint(folder.checkpoints, optimizer.dynamics)
+    if found is None:
+        raise RecipeError(
+            f"{folder.path} has no checkpoint yet; expected a run that trained for at least "
+            f"{recipe.training.checkpoint_every} steps. Run: towpath resume {folder.path}"
+        )
+    learner.module.eval()
+    params = chosen_params(found)
+    with torch.no_grad():
+        for name, p in learner.parameters().items():
+            p.copy_(params[name])
+    step = found.state.step if found.best is None else found.best.step
+    return TrainedLearner(learner, params, recipe, shape["channels"], shape["image_size"], step)
+
+
+def _shape(folder: RunFolder, made_with: dict[str, Any]) -> dict[str, int]:
+    keys = ("channels", "image_size", "ways")
+    if not all(isinstance(made_with.get(key), int) for key in keys):
+        raise RecipeError(
+            f"{folder.path} does not say the images it was trained on (made_with: "
+            f"{', '.join(keys)}); expected the config.yaml that the run wrote. Restore it."
+        )
+    return {key: int(made_with[key]) for key in keys}

@@ -1,0 +1,191 @@
+"""A run folder: config.yaml, records.jsonl, checkpoints/, summary.json, evaluations.json.
+
+Clock and memory figures live only under a `timing` key; everything else is reproducible.
+"""
+
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import torch
+import yaml
+
+from towpath.training.checkpoint import write_atomically
+from towpath.training.recipe import Recipe
+from towpath.training.typed import RecipeError
+
+CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
+    "config.yaml",
+    "records.jsonl",
+    "summary.json",
+    "evaluations.json",
+)
+CHECKPOINTS = "checkpoints"
+
+
+def versions() -> dict[str, str]:
+    """What a result was made with."""
+    return {
+        "towpath": version("towpath"),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def plain_json(value: Any) -> Any:
+    """JSON knows no NaN and no infinity: they become null, so that every reader agrees."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(k): plain_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(v) for v in value]
+    return value
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of a run and what they hold."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints."""
+        return self.path / CHECKPOINTS
+
+    @property
+    def records_path(self) -> Path:
+        """One line a logged step."""
+        return self.path / RECORDS
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has its summary."""
+        return (self.path / SUMMARY).is_file()
+
+    @classmethod
+    def create(cls, path: Path, recipe: Recipe, made_with: Mapping[str, Any]) -> "RunFolder":
+        """A new folder with its configuration; refuses one that already holds something."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise RecipeError(
+                f"The run folder {path} exists and is not empty; expected a new one. Choose "
+                f"another --out, or go on with it: towpath resume {path}"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        mapping = {**recipe.as_mapping(), "made_with": dict(made_with)}
+        text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
+        write_atomically(path / CONFIG, text.encode())
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """An existing run; RecipeError if it is none."""
+        if not (path / CONFIG).is_file():
+            raise RecipeError(
+                f"{path} has no {CONFIG}; expected a run folder that `towpath train` or `compare` "
+                "made. Check the path."
+            )
+        return cls(path)
+
+    def config(self) -> tuple[Recipe, dict[str, Any]]:
+        """The recipe and what the run was made with."""
+        try:
+            mapping = yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise RecipeError(
+                f"{self.path / CONFIG} is not readable YAML ({' '.join(str(error).split())}); "
+                "expected the file that the run wrote. Restore it."
+            ) from error
+        if not isinstance(mapping, dict):
+            raise RecipeError(f"{self.path / CONFIG} is empty; expected the run's configuration.")
+        made_with = mapping.pop("made_with", {})
+        return Recipe.of(mapping), made_with if isinstance(made_with, dict) else {}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The records, without a last line that was cut off."""
+        if not self.records_path.exists():
+            return
+        with self.records_path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    yield json.loads(line)
+                except json.JSONDecodeError:
+                    return
+
+    def summary(self) -> dict[str, Any] | None:
+        """The final figures, if the run has ended."""
+        return self._json(SUMMARY)
+
+    def evaluations(self) -> dict[str, Any] | None:
+        """Per-task results on each test set, if the run has ended."""
+        return self._json(EVALUATIONS)
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        path = self.path / name
+        if not path.is_file():
+            return None
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise RecipeError(
+                f"{path} is not readable ({error}); expected the file that the run wrote. Delete "
+                f"it and run: towpath resume {self.path}"
+            ) from error
+        return content
+
+    def write_json(self, name: str, content: Mapping[str, Any]) -> None:
+        """A small file, whole or not at all."""
+        text = json.dumps(plain_json(content), indent=1, ensure_ascii=False)
+        write_atomically(self.path / name, f"{text}\n".encode())
+
+
+class RecordWriter:
+    """Appends records; starts by cutting off what the checkpoint does not know of."""
+
+    def __init__(self, folder: RunFolder, keep_bytes: int) -> None:
+        self._file = folder.records_path.open("ab")
+        self._file.truncate(keep_bytes)
+        self._file.seek(0, os.SEEK_END)
+
+    @property
+    def bytes_written(self) -> int:
+        """Length of the file."""
+        return self._file.tell()
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """One line."""
+        line = json.dumps(plain_json(record), ensure_ascii=False, separators=(",", ":"))
+        self._file.write(line.encode() + b"\n")
+
+    def flush(self) -> None:
+        """Hand the lines to the system."""
+        self._file.flush()
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to `size` bytes and see it onto the disk."""
+        self._file.flush()
+        if self._file.tell() != size:
+            self._file.truncate(size)
+            self._file.seek(0, os.SEEK_END)
+        os.fsync(self._file.fileno())
+
+    def __enter__(self) -> "RecordWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()

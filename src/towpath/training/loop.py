@@ -1,0 +1,276 @@
+"""The training loop: clock, disk and progress around the pure step.
+
+What it costs to be stopped (by a kill, a full disk, Ctrl-C) is at most the steps since the last
+checkpoint: going on from there gives the same bits as never having stopped.
+"""
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
+from towpath.training.components import weighter_options
+from towpath.training.evaluation import Score, evaluate
+from towpath.training.folder import EVALUATIONS, SUMMARY, RecordWriter, RunFolder, versions
+from towpath.training.recipe import Recipe
+from towpath.training.setup import Setup, prepare, trained_shape
+from towpath.training.step import plan_statistics, train_step
+from towpath.training.summary import summarise
+
+FAILURES_ALLOWED = 3
+
+
+class TrainingStoppedError(RuntimeError):
+    """Training ended because the numbers are not finite; the last good state is kept."""
+
+
+class Reporter(Protocol):
+    """Who is told how a run goes."""
+
+    def began(self, setup: Setup, step: int) -> None:
+        """Training starts, or goes on, at a step."""
+        ...
+
+    def stepped(self, step: int, record: dict[str, Any]) -> None:
+        """A window was trained on; `record` is its last."""
+        ...
+
+    def validated(self, step: int, score: Score, best: bool) -> None:
+        """The validation tasks were tried."""
+        ...
+
+    def tested(self, done: int, total: int) -> None:
+        """A test task was tried."""
+        ...
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """The run has its summary."""
+        ...
+
+
+def train(
+    path: Path,
+    recipe: Recipe,
+    reporter: Reporter,
+    *,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
+    command: str = "",
+) -> dict[str, Any]:
+    """A new run in a new folder; returns its summary."""
+    options = weighter_options(recipe.weighter, allowed)
+    recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
+    with _threads(recipe.threads):
+        setup = prepare(recipe, data_root, allowed)
+        made_with = {**trained_shape(setup), "command": command, "versions": versions()}
+        return _run(RunFolder.create(path, recipe, made_with), setup, reporter)
+
+
+def resume(
+    path: Path,
+    reporter: Reporter,
+    *,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
+) -> dict[str, Any]:
+    """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
+    folder = RunFolder.open(path)
+    summary = folder.summary()
+    if summary is not None:
+        return summary
+    recipe, _ = folder.config()
+    with _threads(recipe.threads):
+        return _run(folder, prepare(recipe, data_root, allowed), reporter)
+
+
+def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+    found = load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics)
+    current = found or Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
+    reporter.began(setup, current.state.step)
+    with RecordWriter(folder, current.records_bytes) as writer:
+        current = _train(folder, setup, reporter, writer, current)
+    summary, scores = _test(folder, setup, reporter, current)
+    folder.write_json(
+        EVALUATIONS,
+        {
+            name: {
+                "accuracies": None if s.accuracies is None else s.accuracies.tolist(),
+                "losses": s.losses.tolist(),
+            }
+            for name, s in scores.items()
+        },
+    )
+    folder.write_json(SUMMARY, summary)
+    reporter.ended(summary)
+    return summary
+
+
+def _train(
+    folder: RunFolder,
+    setup: Setup,
+    reporter: Reporter,
+    writer: RecordWriter,
+    current: Checkpoint,
+) -> Checkpoint:
+    recipe = setup.recipe
+    began = time.perf_counter() - current.seconds
+
+    def save(now: Checkpoint) -> None:
+        writer.truncate(now.records_bytes)  # lines of a window that was interrupted
+        save_checkpoint(folder.checkpoints, now)
+
+    if current.state.window == 0 and current.records_bytes == 0:
+        for record in _probe_records(setup, current, before=-1):
+            writer.write(record)
+    # the state after the last whole window and its records, whatever interrupts the next one
+    complete = replace(current, records_bytes=writer.bytes_written)
+    try:
+        while not _done(recipe, complete):
+            before = complete.state.step
+            window_began = time.perf_counter()
+            window, targets = setup.window(complete.state.window, recipe.training.steps - before)
+            state, records = train_step(
+                complete.state,
+                window,
+                objective=setup.objective,
+                weighter=setup.weighter,
+                targets=targets,
+                seed=recipe.seed,
+            )
+            spent = complete.training_seconds + time.perf_counter() - window_began
+            now = replace(complete, state=state, training_seconds=spent)
+            lines = [*records]
+            if _crosses(recipe.validation.every, before, state.step) or (
+                recipe.validation.every and state.step >= recipe.training.steps
+            ):
+                now, line = _validate(setup, now, reporter)
+                lines.append(line)
+            lines += _probe_records(setup, now, before)
+            seconds = time.perf_counter() - began
+            for line in lines:
+                timing = {"seconds": seconds, "training_seconds": spent}
+                writer.write({**line, "timing": timing})
+            writer.flush()
+            complete = replace(now, records_bytes=writer.bytes_written, seconds=seconds)
+            reporter.stepped(state.step, records[-1])
+            if state.failures >= FAILURES_ALLOWED:
+                save(complete)
+                raise TrainingStoppedError(
+                    f"{FAILURES_ALLOWED} windows in a row could not be planned (step "
+                    f"{state.step}): losses, gradients or parameters are not finite. The last "
+                    "good state is in the run's checkpoints; lower optimizer.meta_lr or look at "
+                    "the data."
+                )
+            if _crosses(recipe.training.checkpoint_every, before, state.step):
+                save(complete)
+    except KeyboardInterrupt:
+        save(complete)
+        raise
+    save(complete)
+    return complete
+
+
+def _done(recipe: Recipe, now: Checkpoint) -> bool:
+    patience = recipe.validation.patience
+    return now.state.step >= recipe.training.steps or 0 < patience <= now.since_best
+
+
+def _crosses(every: int, before: int, after: int) -> bool:
+    return every > 0 and before // every != after // every
+
+
+def _validate(
+    setup: Setup, now: Checkpoint, reporter: Reporter
+) -> tuple[Checkpoint, dict[str, Any]]:
+    with evaluation_mode(setup.learner.module):
+        score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
+    figure = score.mean if score.accuracies is not None else -score.mean
+    best = now.best is None or figure > now.best.score
+    if best:
+        now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
+    else:
+        now = replace(now, since_best=now.since_best + 1)
+    reporter.validated(now.state.step, score, best)
+    return now, {"step": now.state.step, "validation": {**score.summary(), "best": best}}
+
+
+def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str, Any]]:
+    """Plans of the probe windows at the current parameters; nothing of them is kept."""
+    records: list[dict[str, Any]] = []
+    for fixed in setup.probes:
+        if before >= 0 and not _crosses(fixed.probe.every, before, now.state.step):
+            continue
+        plan = setup.probe_weighter.plan(
+            setup.objective, now.state.params, now.state.optimizer, fixed.window
+        )
+        records.append(
+            {
+                "step": now.state.step,
+                "probe": fixed.probe.name,
+                "weights": plan.weights.tolist(),
+                "losses": plan.losses.tolist(),
+                "tasks": [[dict(task.info) for task in batch] for batch in fixed.window],
+                "plan": plan_statistics(plan),
+            }
+        )
+    return records
+
+
+def _test(
+    folder: RunFolder, setup: Setup, reporter: Reporter, current: Checkpoint
+) -> tuple[dict[str, Any], dict[str, Score]]:
+    params = chosen_params(current)
+    total = setup.recipe.test.tasks * len(setup.tests)
+    done = 0
+
+    def progress() -> None:
+        nonlocal done
+        done += 1
+        reporter.tested(done, total)
+
+    began = time.perf_counter()
+    with evaluation_mode(setup.learner.module):
+        scores = {
+            name: evaluate(
+                setup.objective,
+                params,
+                setup.test_tasks(name, setup.recipe.test.tasks),
+                progress=progress,
+            )
+            for name in setup.tests
+        }
+    seconds = time.perf_counter() - began
+    return summarise(folder, setup, current, scores, seconds), scores
+
+
+def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
+    """The best by validation, or the last where nothing was validated."""
+    return current.state.params if current.best is None else current.best.params
+
+
+@contextmanager
+def evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """No dropout while a learner is judged."""
+    training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(training)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """The thread count is part of the configuration: sums depend on it to the last bit."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,159 @@
+"""A recipe made real: data, learner, weighter and the streams of tasks.
+
+Streams never overlap and depend on the seed and an index only, so a run may stop and go on
+anywhere, and two runs of one seed see the same tasks whatever their weighter.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from towpath.curvature import Objective
+from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
+from towpath.learners import Learner
+from towpath.training.components import given_options, make_learner, make_optimizer, make_weighter
+from towpath.training.recipe import Probe, Recipe
+from towpath.training.state import TrainState
+from towpath.training.typed import RecipeError
+from towpath.weighters import TOW, Weighter
+
+Window = Sequence[Sequence[Episode]]
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeWindow:
+    """A probe's fixed tasks."""
+
+    probe: Probe
+    window: Window
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that a run needs in memory."""
+
+    recipe: Recipe
+    learner: Learner
+    objective: Objective
+    weighter: Weighter
+    targets: bool
+    """whether the weighter plans towards the trusted tasks"""
+    start: TrainState
+    windows: Windows
+    trusted: list[Episode]
+    validation: EpisodeSampler | None
+    tests: dict[str, EpisodeSampler]
+    probes: list[ProbeWindow]
+    probe_weighter: TOW
+    image_shape: tuple[int, int, int]
+
+    def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
+        """The tasks of a window and, for a weighter that plans towards them, its targets.
+
+        Every other weighter gets the trusted tasks as additional training tasks in each
+        mini-batch, so that a comparison is fair.
+        """
+        tasks = self.windows.window(position)[:mini_batches]
+        if not self.trusted:
+            return tasks, None
+        chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
+        if self.targets:
+            return tasks, chosen
+        return [[*batch, *extra] for batch, extra in zip(tasks, chosen, strict=True)], None
+
+    def _trusted_for(self, position: int, t: int) -> list[Episode]:
+        generator = np.random.default_rng([self.recipe.seed, 7, position, t])
+        picks = generator.choice(len(self.trusted), self.recipe.trusted.per_batch, replace=False)
+        return [self.trusted[i] for i in picks]
+
+    def validation_tasks(self) -> Iterator[Episode]:
+        """The fixed validation tasks, made anew each time rather than kept."""
+        assert self.validation is not None
+        return (self.validation.episode(i) for i in range(self.recipe.validation.tasks))
+
+    def test_tasks(self, name: str, count: int) -> Iterator[Episode]:
+        """The first `count` fixed test tasks of a set."""
+        return (self.tests[name].episode(i) for i in range(count))
+
+
+def prepare(
+    recipe: Recipe, data_root: str | Path | None = None, allowed: Collection[str] = ()
+) -> Setup:
+    """Load the data, build the learner and the weighter; ValueError for what does not fit."""
+    weighter, targets = make_weighter(recipe.weighter, allowed)
+    if targets and not recipe.trusted.count:
+        raise RecipeError(
+            f"The weighter {recipe.weighter['name']!r} plans towards trusted tasks and found "
+            "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
+        )
+    name = recipe.data["name"]
+    options = given_options(recipe.data)
+    train = load(name, root=data_root, split="train", **options)
+    channels, height, _ = train.image_shape
+    learner = make_learner(
+        recipe.backbone,
+        recipe.learner,
+        channels=channels,
+        image_size=height,
+        ways=recipe.episodes.ways,
+        seed=recipe.seed,
+        allowed=allowed,
+    )
+    params = {name: p.detach().clone() for name, p in learner.parameters().items()}
+    clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
+    sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
+    training = recipe.training
+    validation = None
+    if recipe.validation.every:
+        held_out = load(name, root=data_root, split="validation", **options)
+        validation = EpisodeSampler(held_out, clean, 0, stream="validation")
+    tests = {}
+    for other in (name, *recipe.test.also):
+        extra = options if other == name else {}
+        pool = load(other, root=data_root, split="test", **extra)
+        tests[_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
+    return Setup(
+        recipe=recipe,
+        learner=learner,
+        objective=Objective(learner),
+        weighter=weighter,
+        targets=targets,
+        start=TrainState(params, make_optimizer(recipe.optimizer, params)),
+        windows=Windows(sampler, training.horizon, training.meta_batch_size),
+        trusted=trusted_pool(train, recipe.episodes, recipe.trusted.count, recipe.seed)
+        if recipe.trusted.count
+        else [],
+        validation=validation,
+        tests=tests,
+        probes=[_probe(recipe, probe, data_root) for probe in recipe.probes],
+        probe_weighter=weighter if isinstance(weighter, TOW) and not targets else TOW(),
+        image_shape=train.image_shape,
+    )
+
+
+def _label(name: str) -> str:
+    """A set's name, or the last part of the path of a user's folder."""
+    return Path(name).name or name
+
+
+def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None) -> ProbeWindow:
+    pool: ClassPool = load(
+        recipe.data["name"], root=data_root, split=probe.split, **given_options(recipe.data)
+    )
+    if probe.groups:
+        spec = recipe.episodes
+        names = [g for g, members in pool.groups.items() if len(members) >= spec.ways]
+        pool = pool.only(sorted(names)[: probe.groups])
+    spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
+    sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
+    windows = Windows(sampler, probe.horizon, probe.meta_batch_size)
+    return ProbeWindow(probe, windows.window(0))
+
+
+def trained_shape(setup: Setup) -> dict[str, Any]:
+    """What a trained model must be built with again, without the data."""
+    channels, height, _ = setup.image_shape
+    return {"channels": channels, "image_size": height, "ways": setup.recipe.episodes.ways}

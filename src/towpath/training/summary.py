@@ -1,0 +1,69 @@
+"""The final figures of a run, from its records and its test scores."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from towpath.training.checkpoint import Checkpoint
+from towpath.training.evaluation import Score
+from towpath.training.folder import RunFolder, versions
+from towpath.training.setup import Setup
+
+
+def summarise(
+    folder: RunFolder,
+    setup: Setup,
+    current: Checkpoint,
+    scores: dict[str, Score],
+    test_seconds: float,
+) -> dict[str, Any]:
+    """What `summary.json` holds."""
+    recipe = setup.recipe
+    main = next(iter(scores.values()))
+    best = current.best
+    norm = getattr(setup.learner.model, "norm_policy", "not stated")
+    return {
+        "recipe": recipe.name,
+        "reproduces": recipe.reproduces,
+        "weighter": recipe.weighter["name"],
+        "seed": recipe.seed,
+        "data": recipe.data["name"],
+        "synthetic": recipe.data["name"] == "glyphs",
+        **main.summary(),
+        "test": {name: score.summary() for name, score in scores.items()},
+        "validation": None if best is None else {"score": best.score, "step": best.step},
+        "steps": current.state.step,
+        "windows": current.state.window,
+        "tasks_trained": current.state.tasks,
+        "evaluations": current.state.evaluations,
+        "weight_by_label": weight_by_label(folder.records()),
+        "parameters": sum(p.numel() for p in current.state.params.values()),
+        "normalisation": norm,
+        "versions": versions(),
+        "timing": {
+            "seconds": current.seconds + test_seconds,
+            "training_seconds": current.training_seconds,
+            "seconds_per_step": current.training_seconds / max(1, current.state.step),
+            "test_seconds": test_seconds,
+        },
+    }
+
+
+def weight_by_label(records: Iterable[dict[str, Any]]) -> dict[str, float] | None:
+    """Mean weight, relative to its mini-batch's mean, of mislabelled and of clean tasks.
+
+    None where no task was mislabelled on purpose.
+    """
+    totals = {True: 0.0, False: 0.0}
+    counts = {True: 0, False: 0}
+    for record in records:
+        if "probe" in record or "weights" not in record:
+            continue
+        mean = sum(record["weights"]) / len(record["weights"])
+        for weight, task in zip(record["weights"], record["tasks"], strict=True):
+            wrong = bool(task.get("mislabelled"))
+            totals[wrong] += weight / mean if mean else 0.0
+            counts[wrong] += 1
+    if not counts[True] or not counts[False]:
+        return None
+    bad, good = totals[True] / counts[True], totals[False] / counts[False]
+    return {"mislabelled": bad, "clean": good, "ratio": bad / good if good else 0.0}
