@@ -23,6 +23,7 @@ ORDER = [
     "reports",
     "config",
     "progress",
+    "commands",
     "cli",
 ]
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in ORDER)

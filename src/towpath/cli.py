@@ -5,16 +5,24 @@ run; the functions live beside what they work on.
 """
 
 import argparse
+import logging
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rich.console import Console
 
+from towpath import commands
+from towpath.config import read_recipe
 from towpath.data import commands as data_commands
-from towpath.data.errors import DataError, DownloadError, nearest
+from towpath.data.errors import DownloadError, nearest
+from towpath.training import Recipe, TrainingStoppedError
+from towpath.training.allocator import keep_freed_memory
 
 Run = Callable[[argparse.Namespace, Console], None]
 
@@ -89,11 +97,207 @@ def _add_data(commands: Any) -> None:
     preview.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
 
 
-COMMANDS: tuple[Callable[[Any], None], ...] = (_add_data,)
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-root", metavar="DIR", help="the data folder (default: TOWPATH_DATA)"
+    )
+    parser.add_argument(
+        "--allow-import",
+        metavar="PACKAGE",
+        action="append",
+        default=[],
+        help="package that a recipe may name classes of by import path",
+    )
+
+
+def _recipe_options(parser: argparse.ArgumentParser) -> None:
+    _common(parser)
+    parser.add_argument("recipe", metavar="RECIPE", help="a shipped name, or a YAML file")
+    parser.add_argument("--out", metavar="FOLDER", help="the run folder (default: runs/NAME)")
+    parser.add_argument("--device", help="cpu, cuda, ...")
+    parser.add_argument(
+        "--budget", default="full", help="full, or small: the same recipe in minutes"
+    )
+    parser.set_defaults(takes_overrides=True)
+
+
+def _shared(arguments: argparse.Namespace) -> commands.Common:
+    return commands.Common(
+        arguments.data_root,
+        tuple(getattr(arguments, "allow_import", ())),
+        shlex.join(["towpath", *arguments.argv]),
+    )
+
+
+def _recipe(arguments: argparse.Namespace) -> Recipe:
+    overrides = [*arguments.overrides]
+    for name in ("seed", "device"):
+        if getattr(arguments, name, None) is not None:
+            overrides.append((name, str(getattr(arguments, name))))
+    return read_recipe(arguments.recipe, overrides, arguments.budget)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",") if word.strip()]
+    except ValueError as error:
+        raise UsageError(f"--seeds is {text!r}; expected whole numbers, as in 0,1,2") from error
+
+
+def _train(arguments: argparse.Namespace, console: Console) -> None:
+    recipe = _recipe(arguments)
+    out = Path(arguments.out or f"runs/{recipe.name}-{recipe.weighter['name']}-seed{recipe.seed}")
+    commands.train_recipe(console, recipe, out, _shared(arguments))
+
+
+def _compare(arguments: argparse.Namespace, console: Console) -> None:
+    recipe = _recipe(arguments)
+    names = arguments.weighters.split(",") if arguments.weighters else recipe.compare
+    weighters = [name for name in names if name.strip()]
+    out = Path(arguments.out or f"runs/{recipe.name}-comparison")
+    seeds = _numbers(arguments.seeds)
+    commands.compare_weighters(console, recipe, weighters, seeds, out, _shared(arguments))
+
+
+def _demo(arguments: argparse.Namespace, console: Console) -> None:
+    seeds = _numbers(arguments.seeds)
+    if not seeds:
+        raise UsageError("--seeds is empty; expected whole numbers, as in 0,1,2")
+    out = Path(arguments.out)
+    commands.demo(console, out, seeds, arguments.budget, _shared(arguments))
+
+
+def _add_runs(kinds: Any) -> None:
+    def add(name: str, text: str, example: str, run: Run) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = kinds.add_parser(
+            name, help=text, description=text, epilog=f"example: {example}"
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+    demo = add(
+        "demo",
+        "Five weighters on built-in synthetic data with wrong labels, in a few minutes.",
+        "towpath demo",
+        _demo,
+    )
+    demo.add_argument("--out", metavar="FOLDER", default=commands.DEMO_FOLDER)
+    demo.add_argument("--seeds", metavar="0,1,2", default="0")
+    demo.add_argument("--budget", default="full", help="full or small")
+    demo.set_defaults(data_root=None)
+    trains = add(
+        "train",
+        "Train one learner with one weighter. Any field of the recipe may be overridden by its "
+        "dotted name.",
+        "towpath train omniglot-protonet --weighter.name tow --weighter.beta 1.0 --budget small",
+        _train,
+    )
+    _recipe_options(trains)
+    trains.add_argument("--seed", type=int, metavar="N")
+    compares = add(
+        "compare",
+        "Train with several weighters on the same tasks and compare them pairwise.",
+        "towpath compare omniglot-protonet --weighters uniform,tow:beta=1.0 --seeds 0,1,2",
+        _compare,
+    )
+    _recipe_options(compares)
+    compares.add_argument("--weighters", metavar="A,B", help="default: what the recipe compares")
+    compares.add_argument("--seeds", metavar="0,1,2", default="0")
+    resumes = add(
+        "resume",
+        "Go on with a run or a comparison that was stopped.",
+        "towpath resume runs/demo-comparison",
+        lambda a, c: commands.resume_run(c, Path(a.folder), _shared(a)),
+    )
+    resumes.add_argument("folder", metavar="RUN")
+    _common(resumes)
+    evaluates = add(
+        "evaluate",
+        "Accuracy of a run on fixed test tasks, with a 95% interval.",
+        "towpath evaluate runs/demo-uniform-seed0 --tasks 1000",
+        lambda a, c: commands.evaluate_run(c, Path(a.folder), a.tasks, _shared(a)),
+    )
+    evaluates.add_argument("folder", metavar="RUN")
+    evaluates.add_argument("--tasks", type=int, default=600, metavar="N")
+    _common(evaluates)
+    predicts = add(
+        "predict",
+        "Classify the images of a folder after adapting to a folder of examples.",
+        "towpath predict runs/mine --support examples --query new-images --out predictions.csv",
+        lambda a, c: commands.predict_folder(
+            c, Path(a.folder), Path(a.support), Path(a.query), Path(a.out), _shared(a)
+        ),
+    )
+    predicts.add_argument("folder", metavar="RUN")
+    predicts.add_argument("--support", required=True, metavar="DIR", help="one folder a class")
+    predicts.add_argument("--query", required=True, metavar="DIR", help="images to classify")
+    predicts.add_argument("--out", default="predictions.csv", metavar="FILE")
+    _common(predicts)
+
+
+def _add_recipes(kinds: Any) -> None:
+    recipes = kinds.add_parser("recipes", help="list, show and copy the shipped recipes")
+    actions = recipes.add_subparsers(dest="recipes_command", required=True, metavar="COMMAND")
+
+    def add(name: str, text: str, run: Run) -> argparse.ArgumentParser:
+        example = f"towpath recipes {name}" + ("" if name == "list" else " demo")
+        parser: argparse.ArgumentParser = actions.add_parser(
+            name, help=text, description=text, epilog=f"example: {example}"
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+    add("list", "What recipes there are.", lambda a, c: commands.list_recipes(c))  # noqa: ARG005
+    show = add("show", "A recipe's text.", lambda a, c: commands.show_recipe(c, a.recipe))
+    copy = add(
+        "copy",
+        "A recipe as a file of your own.",
+        lambda a, c: commands.copy_recipe(c, a.recipe, Path(a.out or f"{a.recipe}.yaml")),
+    )
+    for parser in (show, copy):
+        parser.add_argument("recipe", metavar="NAME")
+    copy.add_argument("--out", metavar="FILE")
+
+
+COMMANDS: tuple[Callable[[Any], None], ...] = (_add_runs, _add_recipes, _add_data)
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Arguments, and `--dotted.name value` pairs where the command takes them."""
+    arguments, rest = _parser().parse_known_args(argv)
+    arguments.argv = list(argv)
+    arguments.overrides = _overrides(rest) if getattr(arguments, "takes_overrides", False) else []
+    if rest and not getattr(arguments, "takes_overrides", False):
+        raise UsageError(
+            f"towpath {arguments.command}: {rest[0]!r} is not an argument of it. Run `towpath "
+            f"{arguments.command} --help` to see what it takes."
+        )
+    return arguments
+
+
+def _overrides(words: Sequence[str]) -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if not word.startswith("--"):
+            raise UsageError(
+                f"Found {word!r}; expected an option of the recipe by its dotted name, as in "
+                "--weighter.beta 1.0"
+            )
+        name, sign, value = word[2:].partition("=")
+        if not sign:
+            if not remaining:
+                raise UsageError(f"--{name} has no value; expected one, as in --{name} 1.0")
+            value = remaining.pop(0)
+        pairs.append((name.replace("-", "_") if "." not in name else name, value))
+    return pairs
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="towpath", description="Task weighting by trajectory optimisation.")
+    parser.add_argument("--version", action="version", version=f"towpath {version('towpath')}")
+    parser.add_argument("--verbose", action="store_true", help="log what happens inside")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for add in COMMANDS:
         add(commands)
@@ -105,23 +309,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else 120)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parse(sys.argv[1:] if argv is None else argv)
+        logging.basicConfig(level=logging.INFO if arguments.verbose else logging.WARNING)
+        keep_freed_memory()
         arguments.run(arguments, console)
     except SystemExit as end:  # --help
         return int(end.code or 0)
-    except (DataError, UsageError) as error:
+    except ValueError as error:  # DataError, RecipeError, UsageError and options out of range
         errors.print(_one_line(error))
         return 2
-    except DownloadError as error:
+    except BrokenPipeError:
+        # Whoever read our output (head, less) has seen enough; keep the exit from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (DownloadError, TrainingStoppedError, OSError) as error:
         errors.print(_one_line(error))
         return 1
     except KeyboardInterrupt:
         errors.print("Interrupted.")
         return 130
-    except BrokenPipeError:
-        # Whoever read our output (head, less) has seen enough; keep the exit from complaining.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except Exception as error:  # noqa: BLE001 - the last stop: a defect of ours, shown in full
         errors.print("".join(traceback.format_exception(error)))
         return 1

@@ -8,24 +8,30 @@ All three come from one graph per task: one forward pass, one backward pass for 
 one for each probe of the curvature.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from towpath.curvature.gauss_newton import backward_to, exact, sketch
-from towpath.curvature.hutchinson import hutchinson
 from towpath.curvature.losses import Loss, loss_named
+from towpath.curvature.task import (
+    CurvatureKind,
+    Params,
+    TaskFunction,
+    TaskSaid,
+    derivatives,
+    forward,
+    gradient_pieces,
+    hessian_product,
+    joined,
+)
+from towpath.curvature.workers import Workers
 from towpath.flat import Layout
 from towpath.learners import Learner
 
-Params = Mapping[str, Tensor]
-TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
-CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
-CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -61,18 +67,17 @@ class Objective:
         tensor([4.])
     """
 
-    def __init__(self, learner: Learner) -> None:
-        if not callable(learner) or not hasattr(learner, "loss"):
+    def __init__(self, learner: Learner, workers: int = 1) -> None:
+        """The loss of episodes under a learner; `workers` tasks are evaluated side by side."""
+        if not isinstance(learner, Learner):
             raise ValueError(
                 f"tp.Objective found {type(learner).__name__}; expected a learner such as "
                 "tp.learners.MAML(model). For a function of your own use "
                 "tp.Objective.from_function(fn, loss='cross_entropy')."
             )
         self._loss = loss_named(learner.loss)
-        self._function: TaskFunction = lambda params, task: (
-            learner(params, task),
-            task.query_y,
-        )
+        self._workers: Workers | None = Workers(learner, workers)
+        self._function = _episode_function(learner)
 
     @classmethod
     def from_function(cls, fn: TaskFunction, loss: str = "cross_entropy") -> "Objective":
@@ -84,6 +89,7 @@ class Objective:
             )
         objective = cls.__new__(cls)
         objective._loss = loss_named(loss)
+        objective._workers = None
         objective._function = fn
         return objective
 
@@ -112,49 +118,45 @@ class Objective:
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
             seed: dropout masks and sketch signs, the same for each task.
         """
-        leaves = {name: p.detach().requires_grad_() for name, p in params.items()}
+        leaves = _leaves(params)
         layout = Layout.of(leaves)
         like = next(iter(leaves.values()))
         kind = "none" if curvature is None else curvature.kind
-        J = like.new_empty(len(tasks), layout.total if gradients else 0)
+        probes = 1 if curvature is None else curvature.probes
+
+        def ask(function: TaskFunction, i: int, dropout: int | None) -> TaskSaid:
+            graph = forward(function, self._loss, leaves, tasks[i], i, dropout)
+            if gradients:
+                return derivatives(graph, self._loss, kind, probes, seed)
+            return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, frozenset())
+
+        J = like.new_zeros(len(tasks), layout.total if gradients else 0)
+        losses = like.new_zeros(len(tasks))
+        accuracies = torch.zeros_like(losses)
         sums: Tensor | None = None
         if curvature is not None and kind != "none":
             sums = like.new_zeros(len(curvature.weights), layout.total)
-        losses: list[Tensor] = []
-        accuracies: list[Tensor] = []
         unused = set(leaves) if gradients else set()
-        for i, task in enumerate(tasks):
-            if i in skip:
-                losses.append(like.new_zeros(()))
-                accuracies.append(like.new_zeros(()))
-                J[i] = 0.0
-                continue
-            outputs, targets, loss = self._forward(leaves, task, i, seed)
-            losses.append(loss.detach())
-            if self._loss.name == "cross_entropy" and not targets.is_floating_point():
-                hits = self._loss.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
-                accuracies.append(hits.to(like.dtype).mean())
-            if not gradients:
-                continue
-            pieces = self._gradient(loss, leaves, retain=kind != "none", graph=kind == "hutchinson")
-            unused -= {n for n, piece in zip(leaves, pieces, strict=True) if piece is not None}
-            gradient = layout.flatten(_filled(pieces, leaves))
-            J[i] = gradient.detach()
-            if sums is not None and curvature is not None:
-                h = self._diagonal(curvature, outputs, gradient, leaves, seed)
-                sums.addr_(curvature.weights[:, i].to(sums), h)
-        if unused and len(skip) < len(tasks):
+        asked = [i for i in range(len(tasks)) if i not in skip]
+        has_accuracy = bool(asked)
+        for i, said in zip(asked, self._each(ask, asked, seed), strict=True):
+            losses[i] = said.loss
+            if said.accuracy is None:
+                has_accuracy = False
+            else:
+                accuracies[i] = said.accuracy
+            if said.gradient is not None:
+                J[i] = said.gradient
+            unused -= said.used
+            if sums is not None and curvature is not None and said.h is not None:
+                sums.addr_(curvature.weights[:, i].to(sums), said.h)
+        if unused and asked:
             raise ValueError(
                 f"No task of the mini-batch uses the parameter {min(unused)!r}: its gradient is "
                 "undefined; expected every optimised parameter to enter a loss. Freeze it with "
                 "requires_grad_(False) or leave it out of the optimiser."
             )
-        return Evaluation(
-            losses=torch.stack(losses),
-            gradients=J,
-            accuracies=torch.stack(accuracies) if len(accuracies) == len(tasks) else None,
-            curvature=sums,
-        )
+        return Evaluation(losses, J, accuracies if has_accuracy else None, sums)
 
     def product(
         self,
@@ -167,100 +169,35 @@ class Objective:
         seed: int = 0,
     ) -> Tensor:
         """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss."""
-        leaves = {name: p.detach().requires_grad_() for name, p in params.items()}
-        layout = Layout.of(leaves)
+        leaves = _leaves(params)
+
+        def ask(function: TaskFunction, i: int, dropout: int | None) -> Tensor:
+            graph = forward(function, self._loss, leaves, tasks[i], i, dropout)
+            gradient = joined(gradient_pieces(graph, keep=True, twice=True), leaves)
+            return hessian_product(gradient, leaves, vector)
+
+        asked = [i for i in range(len(tasks)) if i not in skip]
         total = torch.zeros_like(vector)
-        for i, task in enumerate(tasks):
-            if i in skip:
-                continue
-            _, _, loss = self._forward(leaves, task, i, seed)
-            pieces = self._gradient(loss, leaves, retain=True, graph=True)
-            gradient = layout.flatten(_filled(pieces, leaves))
-            total.add_(_hessian_product(gradient, leaves, vector), alpha=float(weights[i]))
+        for i, piece in zip(asked, self._each(ask, asked, seed), strict=True):
+            total.add_(piece, alpha=float(weights[i]))
         return total
 
-    def _forward(
-        self, leaves: Params, task: Any, index: int, seed: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        try:
-            with _seeded(seed, leaves):
-                result = self._function(leaves, task)
-            outputs, targets = _checked(result)
-            return outputs, targets, self._loss.value(outputs, targets)
-        except Exception as error:
-            error.add_note(f"towpath: raised by task {index} of the mini-batch")
-            raise
-
-    @staticmethod
-    def _gradient(
-        loss: Tensor, leaves: Params, *, retain: bool, graph: bool
-    ) -> Sequence[Tensor | None]:
-        if not loss.requires_grad:
-            return [None] * len(leaves)
-        return torch.autograd.grad(
-            loss,
-            list(leaves.values()),
-            retain_graph=retain or graph,
-            create_graph=graph,
-            allow_unused=True,
-        )
-
-    def _diagonal(
-        self, curvature: Curvature, outputs: Tensor, gradient: Tensor, leaves: Params, seed: int
-    ) -> Tensor:
-        tensors = list(leaves.values())
-        if curvature.kind == "hutchinson":
-            return hutchinson(
-                lambda e: _hessian_product(gradient, leaves, e, retain=True),
-                gradient.detach(),
-                probes=curvature.probes,
-                seed=seed,
-            )
-        if not outputs.requires_grad:
-            return torch.zeros_like(gradient)
-        backward = backward_to(tensors)
-        if curvature.kind == "gauss-newton-exact":
-            return exact(outputs, self._loss, backward)
-        return sketch(outputs, self._loss, backward, probes=curvature.probes, seed=seed)
+    def _each(
+        self,
+        ask: Callable[[TaskFunction, int, int | None], Result],
+        indices: Sequence[int],
+        seed: int,
+    ) -> Iterator[Result]:
+        """Ask the tasks, side by side where that is safe; answers in the order of the tasks."""
+        workers = self._workers
+        if workers is not None and len(indices) > 1 and workers.serve():
+            return workers.map(lambda own, i: ask(_episode_function(own), i, None), indices)
+        return (ask(self._function, i, seed) for i in indices)
 
 
-def _checked(result: object) -> tuple[Tensor, Tensor]:
-    if (
-        not isinstance(result, tuple)
-        or len(result) != 2
-        or not all(isinstance(part, Tensor) for part in result)
-    ):
-        raise ValueError(
-            f"The task function returned {type(result).__name__}; expected a pair of tensors "
-            "(output, target). Return e.g. `return model_output, labels`."
-        )
-    return result
+def _leaves(params: Params) -> dict[str, Tensor]:
+    return {name: p.detach().requires_grad_() for name, p in params.items()}
 
 
-def _filled(pieces: Sequence[Tensor | None], leaves: Params) -> list[Tensor]:
-    return [
-        torch.zeros_like(leaf) if piece is None else piece
-        for piece, leaf in zip(pieces, leaves.values(), strict=True)
-    ]
-
-
-def _hessian_product(
-    gradient: Tensor, leaves: Params, vector: Tensor, *, retain: bool = False
-) -> Tensor:
-    """`(d gradient / d leaves)' vector`; zero where the gradient is constant."""
-    if not gradient.requires_grad:
-        return torch.zeros_like(vector)
-    pieces = torch.autograd.grad(
-        gradient, list(leaves.values()), vector, retain_graph=retain, allow_unused=True
-    )
-    return torch.cat([piece.reshape(-1) for piece in _filled(pieces, leaves)])
-
-
-@contextmanager
-def _seeded(seed: int, params: Params) -> Iterator[None]:
-    """Dropout draws from torch's global generators: fork them, so that nobody notices."""
-    devices = {p.device for p in params.values() if p.device.type not in ("cpu", "meta")}
-    kind = next(iter(devices)).type if devices else "cuda"
-    with torch.random.fork_rng(devices=[d.index or 0 for d in devices], device_type=kind):
-        torch.manual_seed(seed)
-        yield
+def _episode_function(learner: Learner) -> TaskFunction:
+    return lambda params, episode: (learner(params, episode), episode.query_y)

@@ -1,0 +1,6 @@
+"""What run folders say, as tables and figures."""
+
+from towpath.reports.figures import write_figures, write_sample_tasks
+from towpath.reports.tables import comparison_table
+
+__all__ = ["comparison_table", "write_figures", "write_sample_tasks"]

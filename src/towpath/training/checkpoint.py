@@ -7,7 +7,6 @@ tell a damaged file from a good one.
 
 import json
 import logging
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from towpath.data.source import write_atomically
 from towpath.dynamics import Dynamics, OptimiserState
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
@@ -52,20 +52,6 @@ class Checkpoint:
     """of everything"""
     training_seconds: float
     """of planning and training alone, without validation and probes"""
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """The whole content or the old file, never a part."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
@@ -116,7 +102,8 @@ def _encode(checkpoint: Checkpoint) -> bytes:
     tensors |= {f"slots.{i}": slot for i, slot in enumerate(state.optimizer.slots)}
     if checkpoint.best is not None:
         tensors |= {f"best.{name}": p for name, p in checkpoint.best.params.items()}
-    tensors = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
+    # copies: the best parameters may be the current ones, and safetensors refuses shared memory
+    tensors = {name: t.detach().cpu().clone() for name, t in tensors.items()}
     meta = {
         "format": FORMAT,
         "steps": list(state.optimizer.steps),

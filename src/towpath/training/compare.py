@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from towpath.training.checkpoint import write_atomically
+from towpath.data.source import write_atomically
 from towpath.training.components import weighter_options
 from towpath.training.evaluation import paired_difference
 from towpath.training.folder import CONFIG, RunFolder, plain_json

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import yaml
 
-from towpath.training.checkpoint import write_atomically
+from towpath.data.source import write_atomically
 from towpath.training.recipe import Recipe
 from towpath.training.typed import RecipeError
 
@@ -34,7 +34,7 @@ def versions() -> dict[str, str]:
     """What a result was made with."""
     return {
         "towpath": version("towpath"),
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "python": platform.python_version(),
     }
 

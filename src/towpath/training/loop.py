@@ -66,7 +66,7 @@ def train(
     """A new run in a new folder; returns its summary."""
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
-    with _threads(recipe.threads):
+    with _one_thread_a_task():
         setup = prepare(recipe, data_root, allowed)
         made_with = {**trained_shape(setup), "command": command, "versions": versions()}
         return _run(RunFolder.create(path, recipe, made_with), setup, reporter)
@@ -85,11 +85,13 @@ def resume(
     if summary is not None:
         return summary
     recipe, _ = folder.config()
-    with _threads(recipe.threads):
+    with _one_thread_a_task():
         return _run(folder, prepare(recipe, data_root, allowed), reporter)
 
 
 def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+    for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
+        leftover.unlink(missing_ok=True)
     found = load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics)
     current = found or Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
     reporter.began(setup, current.state.step)
@@ -266,10 +268,10 @@ def evaluation_mode(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """The thread count is part of the configuration: sums depend on it to the last bit."""
+def _one_thread_a_task() -> Iterator[None]:
+    """Every task is computed by one thread, so that sums do not depend on how many there are."""
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(1)
     try:
         yield
     finally:

@@ -118,7 +118,7 @@ def prepare(
     return Setup(
         recipe=recipe,
         learner=learner,
-        objective=Objective(learner),
+        objective=Objective(learner, workers=recipe.threads),
         weighter=weighter,
         targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),

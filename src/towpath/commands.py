@@ -1,0 +1,259 @@
+"""The functions behind `towpath train | compare | resume | evaluate | predict | recipes | demo`.
+
+Each takes plain arguments and a rich console; wrong input is raised as a ValueError whose text is
+one sentence for the user.
+"""
+
+import csv
+import io
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from towpath.config import read_recipe, recipe_text, shipped_recipes
+from towpath.data import Episode
+from towpath.data.images import decode, is_image_name
+from towpath.data.source import write_atomically
+from towpath.progress import ConsoleReporter, figure
+from towpath.reports import comparison_table, write_figures, write_sample_tasks
+from towpath.training import (
+    Recipe,
+    RecipeError,
+    RunFolder,
+    begin_comparison,
+    evaluate,
+    is_comparison,
+    load,
+    resume,
+    run_comparison,
+    train,
+)
+from towpath.training.setup import prepare
+
+DEMO_FOLDER = "towpath-demo"
+INK_IS_ONE = ("glyphs", "omniglot")
+"""sets of dark strokes on a light ground, stored with ink = 1"""
+
+
+@dataclass(frozen=True)
+class Common:
+    """What every command that trains takes."""
+
+    data_root: str | None = None
+    allowed: Collection[str] = ()
+    command: str = ""
+
+
+def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) -> None:
+    """`towpath train`."""
+    reporter = ConsoleReporter(console)
+    try:
+        train(
+            out,
+            recipe,
+            reporter,
+            data_root=common.data_root,
+            allowed=common.allowed,
+            command=common.command,
+        )
+    finally:
+        reporter.close()
+    console.print(f"The run is in {out}", highlight=False, soft_wrap=True)
+
+
+def compare_weighters(
+    console: Console,
+    recipe: Recipe,
+    weighters: Sequence[str],
+    seeds: Sequence[int],
+    out: Path,
+    common: Common,
+) -> None:
+    """`towpath compare`."""
+    if not recipe.trusted.count and any(w.split(":")[0] == "tow-targets" for w in weighters):
+        raise RecipeError(
+            "compare found the weighter 'tow-targets' and a recipe without trusted tasks; expected "
+            "trusted.count of at least 2, for example --trusted.count 20"
+        )
+    begin_comparison(out, recipe, weighters, seeds)
+    go_on_comparing(console, out, common)
+
+
+def go_on_comparing(console: Console, out: Path, common: Common) -> None:
+    """Run what is missing of a comparison, then its table and figures."""
+    reporter = ConsoleReporter(console)
+    try:
+        result = run_comparison(
+            out,
+            reporter,
+            data_root=common.data_root,
+            allowed=common.allowed,
+            command=common.command,
+        )
+    finally:
+        reporter.close()
+    console.print(comparison_table(result))
+    for path in write_figures(out, result):
+        console.print(f"  {path}", highlight=False, soft_wrap=True)
+    console.print(f"The comparison is in {out}", highlight=False, soft_wrap=True)
+
+
+def resume_run(console: Console, path: Path, common: Common) -> None:
+    """`towpath resume`, of a run or of a comparison."""
+    if is_comparison(path):
+        go_on_comparing(console, path, common)
+        return
+    if RunFolder.open(path).finished:
+        console.print(f"{path} is finished already.", highlight=False, soft_wrap=True)
+        return
+    reporter = ConsoleReporter(console)
+    try:
+        resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
+    finally:
+        reporter.close()
+
+
+def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> None:
+    """`towpath evaluate`: the trained learner on fixed test tasks."""
+    if tasks < 2:
+        raise RecipeError(f"--tasks is {tasks}; expected at least 2 (an interval needs two).")
+    trained = load(path, common.allowed)
+    recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
+    setup = prepare(replace(recipe, probes=[]), common.data_root, common.allowed)
+    setup.learner.module.eval()
+    table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
+    for column in ("test set", "result", "worst tenth", "tasks"):
+        table.add_column(column)
+    for name in setup.tests:
+        score = evaluate(setup.objective, trained.params, setup.test_tasks(name, tasks))
+        worst = f"{100 * score.worst_tenth:.1f}%"
+        table.add_row(name, figure(score), worst, str(tasks))
+    console.print(table)
+    policy = getattr(setup.learner.model, "norm_policy", "not stated")
+    console.print(f"normalisation: {policy}", highlight=False)
+
+
+def predict_folder(
+    console: Console, run: Path, support: Path, query: Path, out: Path, common: Common
+) -> None:
+    """`towpath predict`: a csv of class probabilities for every image of a folder."""
+    trained = load(run, common.allowed)
+    classes = sorted(p for p in _listed(support) if p.is_dir() and not p.name.startswith("."))
+    if not classes:
+        raise RecipeError(
+            f"{support} has no folders; expected one folder of images for each class, named after "
+            "the class."
+        )
+    ways = trained.recipe.episodes.ways
+    has_head = trained.recipe.learner["name"] not in ("protonet", "proto-maml")
+    if has_head and len(classes) != ways:
+        raise RecipeError(
+            f"{support} has {len(classes)} classes; expected {ways}, the ways that this run's "
+            f"{trained.recipe.learner['name']} was trained with. A protonet takes any number."
+        )
+    images, labels = [], []
+    for label, folder in enumerate(classes):
+        files = [p for p in sorted(_listed(folder)) if is_image_name(p.name)]
+        if not files:
+            raise RecipeError(f"{folder} has no images; expected at least one for its class.")
+        images += [_image(file, trained.channels, trained.image_size) for file in files]
+        labels += [label] * len(files)
+    files = [p for p in sorted(_listed(query)) if is_image_name(p.name)]
+    if not files:
+        raise RecipeError(f"{query} has no images; expected the images to be classified.")
+    queries = [_image(file, trained.channels, trained.image_size) for file in files]
+    inks = trained.recipe.data["name"] in INK_IS_ONE
+    support_x, query_x = _as_trained(images, inks), _as_trained(queries, inks)
+    probabilities = trained.adapt(support_x, torch.tensor(labels)).predict(query_x)
+    names = [folder.name for folder in classes]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["file", "predicted", *names])
+    for file, row in zip(files, probabilities.tolist(), strict=True):
+        writer.writerow([file.name, names[int(np.argmax(row))], *(f"{p:.6f}" for p in row)])
+    write_atomically(out, text.getvalue().encode())
+    console.print(
+        f"{len(files)} predictions over {len(names)} classes are in {out}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _listed(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise RecipeError(f"{folder} is not a folder; expected one. Check the path.")
+    return list(folder.iterdir())
+
+
+def _image(path: Path, channels: int, size: int) -> Tensor:
+    pixels = decode(path.read_bytes(), str(path), (size, size), channels)
+    return torch.from_numpy(pixels.copy()).float() / 255
+
+
+def _as_trained(images: list[Tensor], ink_is_one: bool) -> Tensor:
+    """Stacked, and turned to ink = 1 where the run was trained so and the paper is light."""
+    stack = torch.stack(images)
+    return 1 - stack if ink_is_one and float(stack.mean()) > 0.5 else stack
+
+
+def list_recipes(console: Console) -> None:
+    """`towpath recipes list`."""
+    table = Table(title="Recipes", title_justify="left")
+    for column in ("name", "what it is", "reproduces"):
+        table.add_column(column)
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        table.add_row(name, recipe.about, recipe.reproduces or "-")
+    console.print(table)
+
+
+def show_recipe(console: Console, name: str) -> None:
+    """`towpath recipes show`: the YAML as it is."""
+    console.out(recipe_text(name), highlight=False, end="")
+
+
+def copy_recipe(console: Console, name: str, out: Path) -> None:
+    """`towpath recipes copy`: a file to edit."""
+    text = recipe_text(name)
+    if out.exists():
+        raise RecipeError(f"{out} exists; expected a new file. Choose another --out.")
+    write_atomically(out, text.encode())
+    console.print(f"Copied to {out}; run it with: towpath train {out}", soft_wrap=True)
+
+
+def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common: Common) -> None:
+    """`towpath demo`: the main job on the built-in data, with something to look at."""
+    recipe = read_recipe("demo", budget=budget)
+    console.print(recipe.about, highlight=False)
+    if is_comparison(out):
+        go_on_comparing(console, out, common)
+    else:
+        compare_weighters(console, recipe, recipe.compare, seeds, out, common)
+    console.print(
+        f"  {_demo_tasks(recipe, out, seeds[0], common)}", highlight=False, soft_wrap=True
+    )
+
+
+def _demo_tasks(recipe: Recipe, out: Path, seed: int, common: Common) -> Path:
+    """The last mini-batch that tow-targets weighed, as pictures."""
+    folder = RunFolder(out / f"tow-targets-seed{seed}")
+    last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
+    setup = prepare(replace(recipe, seed=seed), common.data_root)
+    episodes: list[Episode] = [
+        setup.windows.sampler.episode(task["index"]) for task in last["tasks"]
+    ]
+    order = np.argsort(last["weights"])
+    picks = [*order[:4], *order[-4:]]
+    return write_sample_tasks(
+        out / "tasks.png",
+        [episodes[i] for i in picks],
+        [last["weights"][i] for i in picks],
+        f"What tow-targets trusted least (top) and most (bottom) at step {last['step']}: "
+        "support | query with its labels",
+    )

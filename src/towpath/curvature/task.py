@@ -1,0 +1,152 @@
+"""What one task says at given parameters, from one graph: loss, gradient, curvature."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from towpath.curvature.gauss_newton import backward_to, exact, sketch
+from towpath.curvature.hutchinson import hutchinson
+from towpath.curvature.losses import Loss
+
+Params = Mapping[str, Tensor]
+TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
+CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
+CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A task's outputs and loss with the graph that leads to the leaves."""
+
+    leaves: Params
+    outputs: Tensor
+    loss: Tensor
+    accuracy: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSaid:
+    """Plain numbers of one task."""
+
+    loss: Tensor
+    accuracy: Tensor | None
+    gradient: Tensor | None
+    """`[P]`"""
+    h: Tensor | None
+    """`[P]`, diagonal of the curvature"""
+    used: frozenset[str]
+    """names of the parameters that enter the loss"""
+
+
+def forward(
+    function: TaskFunction, kind: Loss, leaves: Params, task: Any, index: int, seed: int | None
+) -> Graph:
+    """The one forward pass of a task; `seed=None` where nothing random can happen."""
+    try:
+        with _seeded(seed, leaves):
+            outputs, targets = _checked(function(leaves, task))
+        loss = kind.value(outputs, targets)
+    except Exception as error:
+        error.add_note(f"towpath: raised by task {index} of the mini-batch")
+        raise
+    accuracy = None
+    if kind.name == "cross_entropy" and not targets.is_floating_point():
+        hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
+        accuracy = hits.to(loss.dtype).mean()
+    return Graph(leaves, outputs, loss, accuracy)
+
+
+def derivatives(
+    graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
+) -> TaskSaid:
+    """Gradient and curvature from the graph of the forward pass."""
+    pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
+    gradient = joined(pieces, graph.leaves)
+    h: Tensor | None = None
+    if curvature == "hutchinson":
+        h = hutchinson(
+            lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
+            gradient.detach(),
+            probes=probes,
+            seed=seed,
+        )
+    elif curvature != "none" and not graph.outputs.requires_grad:
+        h = torch.zeros_like(gradient)
+    elif curvature == "gauss-newton-exact":
+        h = exact(graph.outputs, kind, backward_to(list(graph.leaves.values())))
+    elif curvature == "gauss-newton":
+        backward = backward_to(list(graph.leaves.values()))
+        h = sketch(graph.outputs, kind, backward, probes=probes, seed=seed)
+    names = zip(graph.leaves, pieces, strict=True)
+    return TaskSaid(
+        loss=graph.loss.detach(),
+        accuracy=graph.accuracy,
+        gradient=gradient.detach(),
+        h=h,
+        used=frozenset(name for name, piece in names if piece is not None),
+    )
+
+
+def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
+    """The loss's gradient in each leaf, None for a leaf that it does not depend on."""
+    if not graph.loss.requires_grad:
+        return [None] * len(graph.leaves)
+    return torch.autograd.grad(
+        graph.loss,
+        list(graph.leaves.values()),
+        retain_graph=keep or twice,
+        create_graph=twice,
+        allow_unused=True,
+    )
+
+
+def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
+    """The pieces as one vector `[P]`, zero where there is none."""
+    return torch.cat(
+        [
+            (torch.zeros_like(leaf) if piece is None else piece).reshape(-1)
+            for piece, leaf in zip(pieces, leaves.values(), strict=True)
+        ]
+    )
+
+
+def hessian_product(
+    gradient: Tensor, leaves: Params, vector: Tensor, *, keep: bool = False
+) -> Tensor:
+    """`(d gradient / d leaves)' vector`; zero where the gradient is constant."""
+    if not gradient.requires_grad:
+        return torch.zeros_like(vector)
+    pieces = torch.autograd.grad(
+        gradient, list(leaves.values()), vector, retain_graph=keep, allow_unused=True
+    )
+    return joined(pieces, leaves)
+
+
+def _checked(result: object) -> tuple[Tensor, Tensor]:
+    if (
+        not isinstance(result, tuple)
+        or len(result) != 2
+        or not all(isinstance(part, Tensor) for part in result)
+    ):
+        raise ValueError(
+            f"The task function returned {type(result).__name__}; expected a pair of tensors "
+            "(output, target). Return e.g. `return model_output, labels`."
+        )
+    return result
+
+
+@contextmanager
+def _seeded(seed: int | None, params: Params) -> Iterator[None]:
+    """Dropout draws from torch's global generators: fork them, so that nobody notices."""
+    if seed is None:
+        yield
+        return
+    devices = {p.device for p in params.values() if p.device.type not in ("cpu", "meta")}
+    kind = next(iter(devices)).type if devices else "cuda"
+    with torch.random.fork_rng(devices=[d.index or 0 for d in devices], device_type=kind):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,139 @@
+"""Figures of a comparison, as PNG files: validation curves, weights over time, sample tasks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from towpath.data import Episode
+from towpath.reports.read import RunSeries, read_series, smoothed
+
+# Okabe and Ito's colours: told apart by people who see colours differently, and in print
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
+CLEAN, WRONG = "#009E73", "#D55E00"
+
+
+def write_figures(folder: Path, result: dict[str, Any]) -> list[Path]:
+    """`curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
+    runs = [
+        read_series(folder / run["folder"], run["label"], run["seed"]) for run in result["runs"]
+    ]
+    title = result["recipe"] + (" (synthetic data)" if result.get("synthetic") else "")
+    written = []
+    if any(run.validation for run in runs):
+        written.append(_save(_curves(runs, title), folder / "curves.png"))
+    if any(run.bad for run in runs):
+        written.append(_save(_weights(runs, title), folder / "weights.png"))
+    return written
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    # no date or version inside: the same run gives the same bytes
+    figure.savefig(path, dpi=120, metadata={"Software": None})
+    return path
+
+
+def _labels(runs: Sequence[RunSeries]) -> list[str]:
+    return list(dict.fromkeys(run.label for run in runs))
+
+
+def _curves(runs: Sequence[RunSeries], title: str) -> Figure:
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for colour, label in zip(np.resize(COLOURS, len(_labels(runs))), _labels(runs), strict=True):
+        for i, run in enumerate(r for r in runs if r.label == label):
+            steps = [step for step, _ in run.validation]
+            values = [100 * value for _, value in run.validation]
+            name = label if i == 0 else None
+            axes.plot(steps, values, color=colour, label=name, marker="o", markersize=3)
+    axes.set_title(f"Validation accuracy: {title}")
+    axes.set_xlabel("training step (mini-batches)")
+    axes.set_ylabel("accuracy on the validation tasks (%)")
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.25)
+    return figure
+
+
+def _weights(runs: Sequence[RunSeries], title: str) -> Figure:
+    labels = _labels(runs)
+    figure = Figure(figsize=(2.6 * len(labels) + 0.6, 3.4), layout="constrained")
+    grid = figure.subplots(1, len(labels), sharey=True, squeeze=False)
+    for axes, label in zip(grid[0], labels, strict=True):
+        for i, run in enumerate(r for r in runs if r.label == label):
+            for points, colour, name in (
+                (run.good, CLEAN, "clean tasks"),
+                (run.bad, WRONG, "mislabelled tasks"),
+            ):
+                line = smoothed(points)
+                axes.plot(
+                    [step for step, _ in points],
+                    [value for _, value in points],
+                    ".",
+                    color=colour,
+                    alpha=0.15,
+                    markersize=3,
+                )
+                axes.plot(
+                    [step for step, _ in line],
+                    [value for _, value in line],
+                    color=colour,
+                    label=name if i == 0 else None,
+                )
+        axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
+        axes.set_title(label, fontsize=10)
+        axes.set_xlabel("step")
+        axes.grid(alpha=0.25)
+    grid[0][0].set_ylabel("weight over the mini-batch's mean")
+    grid[0][-1].legend(frameon=False, fontsize=8)
+    figure.suptitle(f"Weight of clean and mislabelled tasks: {title}", fontsize=11)
+    return figure
+
+
+def write_sample_tasks(
+    path: Path, episodes: Sequence[Episode], weights: Sequence[float], title: str
+) -> Path:
+    """One row a task: support images, then query images under their given labels."""
+    rows = len(episodes)
+    ways = episodes[0].ways
+    columns = ways + 1 + min(2 * ways, len(episodes[0].query_x))
+    figure = Figure(figsize=(0.62 * columns + 2.2, 0.75 * rows + 0.9), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    uniform = sum(weights) / len(weights)
+    for row, (episode, weight) in enumerate(zip(episodes, weights, strict=True)):
+        wrong = bool(episode.info.get("mislabelled"))
+        for axes in grid[row]:
+            axes.set_axis_off()
+        first_of = [int((episode.support_y == k).nonzero()[0, 0]) for k in range(ways)]
+        for column, index in enumerate(first_of):
+            _draw(grid[row][column], episode.support_x[index].numpy(), str(column), "black")
+        for column, (image, label) in enumerate(zip(episode.query_x, episode.query_y, strict=True)):
+            if ways + 1 + column >= columns:
+                break
+            axes = grid[row][ways + 1 + column]
+            _draw(axes, image.numpy(), str(int(label)), WRONG if wrong else CLEAN)
+        grid[row][0].text(
+            -0.35,
+            0.5,
+            f"{'wrong labels' if wrong else 'clean'}\nweight x{weight / uniform:.2f}",
+            transform=grid[row][0].transAxes,
+            ha="right",
+            va="center",
+            fontsize=8,
+            color=WRONG if wrong else CLEAN,
+        )
+    figure.suptitle(title, fontsize=10)
+    return _save(figure, path)
+
+
+def _draw(axes: Any, image: np.ndarray[Any, Any], label: str, colour: str) -> None:
+    picture = 1 - image[0] if image.shape[0] == 1 else image.transpose(1, 2, 0)
+    axes.imshow(picture, cmap="gray", vmin=0, vmax=1)
+    axes.set_title(label, fontsize=7, color=colour, pad=1)
+
+
+def use_headless_backend() -> None:
+    """Figures are files: never open a window."""
+    mpl.use("Agg")
