@@ -6,6 +6,7 @@ was expected, the nearest right spelling.
 
 import difflib
 import inspect
+import re
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -63,20 +64,18 @@ def options_for(
         parser.add_class_arguments(target, None, skip=skip, instantiate=False)
     else:
         parser.add_function_arguments(target, None, skip=skip)
-    for key, value in given.items():
-        # one at a time, so that the message can name the culprit
-        try:
-            parser.parse_object({key: value}, defaults=True)
-        except ArgumentError:
-            raise RecipeError(
-                f"{where}.{key} is {value!r}; expected {described(_hint(target, key))}."
-                f"{nearest(value, _choices(_hint(target, key)))}"
-            ) from None
     try:
         parsed: dict[str, Any] = parser.parse_object(dict(given)).as_dict()
     except ArgumentError as error:
-        missing = str(error).splitlines()[0]
-        raise RecipeError(f"{where}: {missing}; expected all of {', '.join(accepted)}.") from None
+        culprit = re.search(r'[Kk]ey "([^"]+)"', str(error))
+        key = culprit.group(1) if culprit else ""
+        if key not in given:
+            raise RecipeError(f"{where} lacks {key!r}; expected a value for it.") from None
+        hint = _hint(target, key)
+        raise RecipeError(
+            f"{where}.{key} is {given[key]!r}; expected {described(hint)}."
+            f"{nearest(given[key], _choices(hint))}"
+        ) from None
     return parsed
 
 
