@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from towpath.control.blocks import applied_transposed
+
 Product = Callable[[Tensor], Tensor]
 
 
@@ -45,7 +47,7 @@ class StageModel:
 
     def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
         """`F_x' y [k, P]` of the diagonal model."""
-        return torch.einsum("jip,jp->ip", self.A, y)
+        return applied_transposed(self.A, y)
 
     def costate_step(self, y: Tensor) -> Tensor:
         """`F_x' y` for the gradient of the cost-to-go: the true product where there is one."""
