@@ -136,7 +136,9 @@ def test_a_truncated_archive_is_a_clear_error(tmp_path, kind):
     whole = path.read_bytes()
     for length in (0, 10, len(whole) // 2, len(whole) - 30):
         path.write_bytes(whole[:length])
-        with pytest.raises(DataError, match=r"cannot be read as an archive|neither a zip nor a tar"):
+        with pytest.raises(
+            DataError, match=r"cannot be read as an archive|neither a zip nor a tar"
+        ):
             unpack(path, tmp_path / "files")
         assert not (tmp_path / "files").exists()
 
