@@ -6,7 +6,10 @@ import tarfile
 import zipfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.data.makers import write_zip
 from towpath.data.archive import Limits, open_zip, unpack
 from towpath.data.errors import DataError
 from towpath.data.source import open_source
@@ -141,6 +144,33 @@ def test_a_truncated_archive_is_a_clear_error(tmp_path, kind):
         ):
             unpack(path, tmp_path / "files")
         assert not (tmp_path / "files").exists()
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tar.bz2", "tar.xz"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_damage_anywhere_is_a_clear_error_or_no_matter(tmp_path_factory, kind, data):
+    folder = tmp_path_factory.mktemp("damaged")
+    path = folder / f"a.{kind}"
+    content = {f"класс/{i}.txt": bytes([i]) * 50 for i in range(3)}
+    if kind == "zip":
+        write_zip(path, content)
+    else:
+        with tarfile.open(path, f"w:{kind[4:]}") as archive:
+            for name, text in content.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(text)
+                archive.addfile(info, io.BytesIO(text))
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(raw)
+    try:
+        unpack(path, folder / "files")
+    except DataError:
+        assert not (folder / "files").exists()
+    outside = [p for p in folder.rglob("*") if p.is_file() and folder / "files" not in p.parents]
+    assert outside == [path]
 
 
 def test_an_encrypted_member_is_refused(tmp_path):

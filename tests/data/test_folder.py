@@ -192,3 +192,5 @@ def test_wrong_options_are_refused(tmp_path):
         load_folder(tmp_path / "nowhere")
     with pytest.raises(DataError, match="does not take these options"):
         load(str(root), colour=True)
+    with pytest.raises(DataError, match="image_size is 0"):
+        load_folder(root, image_size=0)

@@ -1,7 +1,10 @@
+import contextlib
 import io
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from tests.data.makers import encoded, picture
@@ -84,6 +87,18 @@ def test_grey_is_told_by_pixels_not_by_mode():
 def test_unreadable_files_are_named(content, message):
     with pytest.raises(DataError, match=f"'bad.png'.*{message}"):
         decode(content, "bad.png", (8, 8), 1)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "TGA"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_damage_anywhere_is_a_clear_error_or_an_image(kind, data):
+    raw = bytearray(encoded(picture(0, "RGB", (9, 7)), kind))
+    for _ in range(data.draw(st.integers(1, 6))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.sampled_from([len(raw), len(raw), len(raw) // 2]))
+    with contextlib.suppress(DataError):
+        assert decode(bytes(raw[:cut]), "x", (8, 8), 3).shape == (3, 8, 8)
 
 
 def test_a_picture_of_too_many_pixels_is_refused():

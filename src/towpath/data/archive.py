@@ -5,9 +5,11 @@ limits, members that unpack to more than they declare. Zip, tar, tar.gz, tar.bz2
 known, by content rather than by name.
 """
 
+import lzma
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -20,7 +22,17 @@ from typing import IO
 from towpath.data.errors import DataError
 
 ARCHIVE_SUFFIXES = (".zip", ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    UnicodeDecodeError,
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +165,9 @@ def _read_declared(stream: IO[bytes], size: int, archive: Path, name: str) -> by
 def _broken_archive(path: Path) -> Iterator[None]:
     try:
         yield
-    except _BROKEN as error:
+    except (*_BROKEN, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's, not the archive's: gzip and bz2 report damage without a number
         raise DataError(
             f"{path.name} cannot be read as an archive ({error or type(error).__name__}); expected "
             "a complete zip or tar file. Download or copy it again."

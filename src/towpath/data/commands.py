@@ -5,6 +5,7 @@ Each takes plain arguments and a rich console and returns nothing; what goes wro
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -47,12 +48,20 @@ def list_sets(console: Console, root: str | None = None) -> None:
             fetchable = f"towpath data fetch {name}" if entry.files else "to be got by hand"
             where = f"not there ({fetchable})"
         _say(console, f"\n{name}: {entry.what}")
-        for label, text in (
-            ("where", where),
-            ("counts", entry.counts),
-            ("licence", entry.licence),
-        ):
+        facts = [("where", where), ("counts", entry.counts), ("licence", entry.licence)]
+        if where.endswith("decoded"):
+            facts.insert(2, ("here", _counts_here(name, folder)))
+        for label, text in facts:
             _say(console, f"  {label:<8} {text}")
+
+
+def _counts_here(name: str, folder: Path) -> str:
+    parts: list[str] = []
+    for split in SETS[name].splits:
+        with suppress(DataError):  # a set may lack a split
+            pool = load(name, folder, split)
+            parts.append(f"{split} {len(pool):,} classes, {pool.image_count:,} images")
+    return "; ".join(parts)
 
 
 def fetch_set(console: Console, name: str, root: str | None = None) -> None:
