@@ -5,6 +5,7 @@ limits, members that unpack to more than they declare. Zip, tar, tar.gz, tar.bz2
 known, by content rather than by name.
 """
 
+import errno
 import lzma
 import os
 import shutil
@@ -31,7 +32,8 @@ _BROKEN = (
     struct.error,
     EOFError,
     NotImplementedError,
-    UnicodeDecodeError,
+    ValueError,
+    OverflowError,
 )
 
 
@@ -165,9 +167,13 @@ def _read_declared(stream: IO[bytes], size: int, archive: Path, name: str) -> by
 def _broken_archive(path: Path) -> Iterator[None]:
     try:
         yield
+    except DataError:
+        raise
     except (*_BROKEN, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's, not the archive's: gzip and bz2 report damage without a number
+        # gzip and bz2 report damage without a number, a zip that points nowhere as a bad seek;
+        # any other number is the disk's.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise DataError(
             f"{path.name} cannot be read as an archive ({error or type(error).__name__}); expected "
             "a complete zip or tar file. Download or copy it again."
