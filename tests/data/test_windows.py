@@ -61,6 +61,24 @@ def test_closing_stops_the_workers_and_the_stream_goes_on():
     assert begun + take(windows, 2) == take(Windows(SAMPLER, 2, 2), 3)
 
 
+def test_a_failure_in_a_worker_loses_and_repeats_nothing():
+    class FailsOnce:
+        failed = False
+
+        def episode(self, index):
+            if index == 5 and not self.failed:
+                self.failed = True
+                raise OSError("a disk that hiccups")
+            return SAMPLER.episode(index)
+
+    with Windows(FailsOnce(), 2, 2, workers=2) as windows:
+        begun = take(windows, 1)
+        with pytest.raises(OSError, match="hiccups"):
+            next(windows)
+        assert windows.position == 1
+        assert begun + take(windows, 3) == take(Windows(SAMPLER, 2, 2), 4)
+
+
 def test_window_looks_anywhere_without_moving():
     windows = Windows(SAMPLER, 2, 3)
     assert content(windows.window(4)) == take(Windows(SAMPLER, 2, 3, start=4), 1)[0]
