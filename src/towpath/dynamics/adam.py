@@ -8,6 +8,7 @@ and, per coordinate,
 
     a = dx+/dm+ = -lr / (bc1 (s + eps))      b = dx+/dv+ = lr m+ / (2 bc1 bc2 s (s + eps)^2)
     c = dx+/dG  = a (1 - b1) + 2 b (1 - b2) G
+                = a ((1 - b1) (eps + b2 v / (bc2 s)) - b1 (1 - b2) m G / (bc2 s)) / (s + eps)
 """
 
 import math
@@ -94,8 +95,14 @@ class AdamDynamics:
         a = -lr / (now.bc1 * (now.s + eps))
         b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
         # s = 0: the square root has no derivative, and the step does not depend on v to first order
-        b = torch.where(now.s > 0, b, zero)
-        c = a * (1 - b1) + 2 * b * (1 - b2) * now.G
+        seen = now.s > 0
+        b = torch.where(seen, b, zero)
+        # a (1 - b1) + 2 b (1 - b2) G with the terms in G^2 cancelled by hand: at the first step
+        # little more than they is there, and float32 would leave their rounding for c
+        m, v = state.slots
+        rest = (1 - b1) * b2 * v - b1 * (1 - b2) * m * now.G
+        c = a * ((1 - b1) * eps + rest / (now.bc2 * now.s)) / (now.s + eps)
+        c = torch.where(seen, c, a * (1 - b1))
         through = torch.stack([c, (1 - b1) * one, 2 * (1 - b2) * now.G])
         A = torch.stack(
             [
