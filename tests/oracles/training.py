@@ -86,7 +86,7 @@ def cost(
     softmax=False,
     frozen=False,
 ):
-    """State cost of the actions u `[T, M]` and the parameters after the window, differentiable in u."""
+    """State cost of the actions u `[T, M]`, differentiable, and the parameters at the end."""
     x = x.detach().requires_grad_()
     total = 0.0 * u.sum()
     for t, tasks in enumerate(window):
