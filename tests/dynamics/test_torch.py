@@ -32,7 +32,11 @@ def flat_gradient(model, layout, seed):
 @pytest.mark.parametrize("groups", [False, True], ids=["one group", "two groups"])
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_steps_equal_those_of_torch(name, groups, warm):
-    model, optimizer = with_optimiser(name, groups=groups)
+    follow_torch(*with_optimiser(name, groups=groups), warm)
+
+
+def follow_torch(model, optimizer, warm):
+    """Steps of the dynamics, written back, then steps of torch: always where its twin is."""
     for seed in range(warm):
         torch_step(model, optimizer, seed)
     twin, twin_optimizer = copy.deepcopy((model, optimizer))
@@ -48,6 +52,25 @@ def test_steps_equal_those_of_torch(name, groups, warm):
         torch_step(model, optimizer, seed)
         torch_step(twin, twin_optimizer, seed)
     assert_close(largest_difference(model, optimizer, twin, twin_optimizer), 0.0, 1e-12)
+
+
+@pytest.mark.parametrize("warm", [0, 2])
+@pytest.mark.parametrize(
+    ("kind", "first", "second"),
+    [
+        (torch.optim.SGD, {"momentum": 0.9, "nesterov": True}, {"weight_decay": 0.1}),
+        (torch.optim.SGD, {"dampening": 0.5}, {"momentum": 0.5, "dampening": 0.3}),
+        (torch.optim.Adam, {"betas": (0.5, 0.9), "eps": 1e-3}, {"weight_decay": 0.1}),
+        (torch.optim.AdamW, {"betas": (0.5, 0.9)}, {"weight_decay": 0.5}),
+    ],
+)
+def test_groups_may_differ_in_every_option(kind, first, second, warm):
+    model = network()
+    groups = [
+        {"params": model[0].parameters(), **first},
+        {"params": model[2].parameters(), **second},
+    ]
+    follow_torch(model, kind(groups, lr=0.05), warm)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
