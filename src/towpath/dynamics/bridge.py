@@ -86,6 +86,8 @@ def write_torch(
                 continue
             for key, moment in zip(keys, moments, strict=False):
                 entry[key] = moment[name].clone()
+    # torch's schedulers ask whether a step was taken before theirs, and warn if not
+    optimizer._opt_called = True  # type: ignore[attr-defined]
 
 
 def _check_uniform(params: dict[str, nn.Parameter]) -> None:
