@@ -1,8 +1,8 @@
 """TOW in forty lines: MAML on sine waves, some of them with wrong targets, a few trusted.
 
-Each task is a sine wave of its own amplitude and phase; three of ten tasks have targets of the wrong
-sign. The plan's cost comes from trusted waves, so the wrong ones should lose weight. Prints the plan
-and saves a figure.
+Each task is a sine wave of its own amplitude and phase; three of ten tasks have query targets of
+the wrong sign. The plan's cost comes from trusted waves, so the wrong ones should lose weight.
+Prints the last plan and saves a figure.
 """
 
 import math
@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import towpath as tp
+
+WINDOWS = 12
 
 
 def wave(generator: torch.Generator, *, wrong: bool = False) -> tp.Episode:
@@ -31,13 +33,13 @@ def main(out: Path) -> tp.Plan:
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
     model = tp.backbones.MLP(inputs=1, outputs=1)
-    learner = tp.learners.MAML(model, inner_lr=0.01, adaptation_steps=3, loss="mse")
+    learner = tp.learners.MAML(model, inner_lr=0.02, adaptation_steps=1, loss="mse")
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     objective = tp.Objective(learner)
     tow = tp.TOW.towards_targets()
-    for window_index in range(20):
+    for window_index in range(WINDOWS):
         window = [[wave(generator, wrong=i < 3) for i in range(10)] for _ in range(5)]
-        trusted = [[wave(generator) for _ in range(4)] for _ in range(5)]
+        trusted = [[wave(generator) for _ in range(6)] for _ in range(5)]
         plan = tow.plan(objective, model, optimizer, window, targets=trusted, seed=window_index)
         plan.apply_(model, optimizer)
     console = Console()
