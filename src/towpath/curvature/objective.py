@@ -106,6 +106,7 @@ class Objective:
         *,
         curvature: Curvature | None = None,
         gradients: bool = True,
+        all_used: bool = True,
         seed: int = 0,
     ) -> Evaluation:
         """Losses, gradients and curvature of the tasks from one graph each.
@@ -115,6 +116,8 @@ class Objective:
             tasks: any number of tasks, at least one.
             curvature: which weighted sums of the tasks' diagonals to return as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
+            all_used: whether a parameter that no task uses is an error. It is where the optimiser
+                steps on these gradients (torch would skip the parameter), not in a cost.
             seed: dropout masks and sketch signs, the same for each task.
         """
         leaves = {name: p.detach().requires_grad_() for name, p in params.items()}
@@ -127,7 +130,7 @@ class Objective:
             sums = like.new_zeros(len(curvature.weights), layout.total)
         losses: list[Tensor] = []
         accuracies: list[Tensor] = []
-        unused = set(leaves) if gradients else set()
+        unused = set(leaves) if gradients and all_used else set()
         for i, task in enumerate(tasks):
             outputs, targets, loss = self._forward(leaves, task, i, seed)
             losses.append(loss.detach())

@@ -234,7 +234,9 @@ class WindowProblem:
             ones = state.x.new_ones(1, len(tasks))
             curvature = Curvature(self.curvature, ones, self.probes)
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
-        here = self._evaluate(t + 1, state, tasks, curvature, gradients=derivatives)
+        here = self._evaluate(
+            t + 1, state, tasks, curvature, gradients=derivatives, all_used=False
+        )
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
         if not derivatives:
@@ -253,11 +255,17 @@ class WindowProblem:
         curvature: Curvature | None,
         *,
         gradients: bool = True,
+        all_used: bool = True,
     ) -> Evaluation:
         params = self.start.layout.unflatten(state.x)
         try:
             return self.objective.evaluate(
-                params, tasks, curvature=curvature, gradients=gradients, seed=self.seeds[t]
+                params,
+                tasks,
+                curvature=curvature,
+                gradients=gradients,
+                all_used=all_used,
+                seed=self.seeds[t],
             )
         finally:
             self.start.buffers.restore()
