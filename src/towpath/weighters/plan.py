@@ -40,7 +40,7 @@ class Plan:
     """largest eigenvalue of F_u' V F_u over beta: how far from a plain gradient step"""
     # what the tasks said along the way
     losses: Tensor
-    """`[T, M]`, before each step"""
+    """`[T, M]`, before each step; as far as training got where the nominal is not finite"""
     accuracies: Tensor | None
     # what it took
     evaluations: float

@@ -211,7 +211,7 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(start, nominal, outcome, began)
+        return _plan(start, u0.softmax(-1) if problem.softmax else u0, nominal, outcome, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -297,7 +297,9 @@ class _Outcome:
     curvature_ratio: float = 0.0
 
 
-def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) -> Plan:
+def _plan(
+    start: Start, first: Tensor, nominal: Trajectory, outcome: _Outcome, began: float
+) -> Plan:
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
     history = outcome.history
@@ -306,8 +308,10 @@ def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) ->
     prior = outcome.prior if math.isfinite(outcome.prior.beta) else Prior(0.0, outcome.prior.mu)
     finite = nominal.finite
     total = Work(nominal.work.tasks, nominal.work.sketches)
+    # a nominal that broke off leads nowhere: the state stays where it began
+    final = rollout.final if finite else start.state
     return Plan(
-        weights=rollout.weights,
+        weights=rollout.weights if finite else first.to(start.state.x),
         status=outcome.status,
         nominal_cost=nominal.cost(prior) if finite else math.nan,
         cost=chosen.cost(prior) if finite else math.nan,
@@ -323,8 +327,8 @@ def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) ->
         seconds=time.perf_counter() - began,
         layout=start.layout,
         initial=start.state,
-        final=rollout.final,
-        optimizer_state=start.optimizer.after(rollout.final),
+        final=final,
+        optimizer_state=start.optimizer.after(final),
     )
 
 
