@@ -92,6 +92,13 @@ class Plan:
                 f"The plan is for parameters {list(self.layout.names)}; found "
                 f"{list(layout.names)} with other shapes or names. Apply it to the planned model."
             )
+        planned = self.optimizer_state.dynamics.rules
+        for name, rule, was in zip(layout.names, held.dynamics.rules, planned, strict=True):
+            if rule != was:
+                raise ValueError(
+                    f"The plan was made for {was}; found {rule} at the parameter {name!r}. Plan "
+                    "again, then apply (schedules act between windows)."
+                )
         now = held.at(layout.flatten(list(params.values())))
         if not now.equals(self.initial):
             raise ValueError(
