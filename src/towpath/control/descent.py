@@ -67,9 +67,7 @@ def feedback(
     """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
     sweep = backward_sweep(model, prior.gradient(actions), prior.beta, value)
     if sweep is None or not np.isfinite(sweep.theta):
-        return (
-            Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
-        )
+        return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base = actions.double()
 
     def policy(eps: float) -> Policy:

@@ -114,6 +114,11 @@ class TOW:
         if self.mu is not None:
             at_least("TOW", "mu", self.mu, 0.0)
         at_least("TOW", "spread", self.spread, 0.0)
+        if self.spread == 0:
+            raise ValueError(
+                "TOW found spread=0; expected spread > 0 (0 would keep the weights uniform). Train "
+                "with uniform weights instead."
+            )
         at_least("TOW", "tolerance", self.tolerance, 0.0)
         for name, low in (("iterations", 0), ("probes", 1), ("max_trials", 1)):
             value = getattr(self, name)
@@ -121,6 +126,7 @@ class TOW:
                 raise ValueError(
                     f"TOW found {name}={value!r}; expected a whole number of at least {low}."
                 )
+        at_least("TOW", "sufficient_decrease", self.sufficient_decrease, 0.0)
         if not 0 < self.sufficient_decrease < 1:
             raise ValueError(
                 f"TOW found sufficient_decrease={self.sufficient_decrease}; expected between 0 "

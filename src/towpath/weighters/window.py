@@ -234,9 +234,7 @@ class WindowProblem:
             ones = state.x.new_ones(1, len(tasks))
             curvature = Curvature(self.curvature, ones, self.probes)
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
-        here = self._evaluate(
-            t + 1, state, tasks, curvature, gradients=derivatives, all_used=False
-        )
+        here = self._evaluate(t + 1, state, tasks, curvature, gradients=derivatives, all_used=False)
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
         if not derivatives:
