@@ -79,6 +79,15 @@ class Model:
         first = self.stages[0]
         return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
 
+    def is_finite(self) -> bool:
+        """Whether every number that a sweep reads is finite."""
+        parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
+        if self.terminal is not None:
+            parts += [self.terminal.c_x, self.terminal.C_xx]
+        return all(bool(torch.isfinite(part).all()) for part in parts) and bool(
+            torch.isfinite(costate_gradient(self)).all()
+        )
+
     def zero_state(self) -> Tensor:
         """`[k, P]` of zeros."""
         return torch.zeros_like(self.stages[0].b)
