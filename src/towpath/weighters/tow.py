@@ -103,7 +103,7 @@ class TOW:
     spread: float = 0.5
     scale: Literal["window", "mini-batch"] = "window"
     shrink: Literal["agreement", "none"] | None = None
-    max_trials: int = 10
+    max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
 
