@@ -108,7 +108,7 @@ def half_width(values: Sequence[float] | Array) -> float:
 
 
 def paired_difference(a: Array, b: Array) -> PairedDifference:
-    """a - b, task by task."""
+    """a - b, task by task: Student's paired t-test; one task alone is no evidence (p-value 1)."""
     if len(a) != len(b):
         raise ValueError(
             f"Found {len(a)} and {len(b)} tasks; expected the same tasks in both runs. Evaluate "
@@ -116,6 +116,10 @@ def paired_difference(a: Array, b: Array) -> PairedDifference:
         )
     difference = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     mean, width = float(difference.mean()), half_width(difference)
-    if np.ptp(difference) == 0.0:
-        return PairedDifference(mean, width, 1.0 if mean == 0.0 else 0.0)
-    return PairedDifference(mean, width, float(stats.ttest_1samp(difference, 0.0).pvalue))
+    n = len(difference)
+    if n < 2 or mean == 0.0:
+        return PairedDifference(mean, width, 1.0)
+    error = float(np.std(difference, ddof=1)) / math.sqrt(n)
+    if error == 0.0:
+        return PairedDifference(mean, width, 0.0)
+    return PairedDifference(mean, width, 2.0 * float(stats.t.sf(abs(mean) / error, n - 1)))
