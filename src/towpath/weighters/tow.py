@@ -212,7 +212,7 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(start, nominal, outcome, began)
+        return _plan(start, nominal, outcome, muted, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -298,9 +298,12 @@ class _Outcome:
     curvature_ratio: float = 0.0
 
 
-def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) -> Plan:
+def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, muted: Muted, began: float) -> Plan:
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
+    weights = rollout.weights.clone()
+    for t in range(len(weights)):
+        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
     history = outcome.history
     M = nominal.actions.shape[1]
     # an infinite precision holds the weights at the nominal, where the prior costs nothing
@@ -308,7 +311,7 @@ def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, began: float) ->
     finite = nominal.finite
     total = Work(nominal.work.tasks, nominal.work.sketches)
     return Plan(
-        weights=rollout.weights,
+        weights=weights,
         status=outcome.status,
         nominal_cost=nominal.cost(prior) if finite else math.nan,
         cost=chosen.cost(prior) if finite else math.nan,
