@@ -32,14 +32,16 @@ def train_step(
     Returns:
         the next state, and one record a mini-batch.
     """
-    plan, muted = _plan(state, window, objective, weighter, targets, stage_seed(seed, state.window))
+    plan, muted, evaluations = _plan(
+        state, window, objective, weighter, targets, stage_seed(seed, state.window)
+    )
     failed = plan.status.failed
     T, M = len(window), len(window[0])
     after = replace(
         state,
         window=state.window + 1,
         failures=state.failures + 1 if failed else 0,
-        evaluations=state.evaluations + plan.evaluations,
+        evaluations=state.evaluations + evaluations,
     )
     if plan.status.usable:
         after = replace(
@@ -48,7 +50,7 @@ def train_step(
             optimizer=plan.optimizer_state,
             weighter_state=plan.weighter_state,
             step=state.step + T,
-            tasks=state.tasks + T * M,
+            tasks=state.tasks + T * M - len(muted.tasks),
         )
     return after, _records(state, window, plan, muted)
 
@@ -60,8 +62,9 @@ def _plan(
     weighter: Weighter,
     targets: Window | None,
     seed: int,
-) -> tuple[Plan, Muted]:
-    muted = NOTHING_MUTED
+) -> tuple[Plan, Muted, float]:
+    """The plan, what had to be muted for it, and the evaluations of all attempts."""
+    muted, evaluations = NOTHING_MUTED, 0.0
     while True:
         plan = weighter.plan(
             objective,
@@ -73,8 +76,9 @@ def _plan(
             state=state.weighter_state,
             seed=seed,
         )
+        evaluations += plan.evaluations
         if plan.status.usable or not plan.bad:
-            return plan, muted
+            return plan, muted, evaluations
         muted = muted | plan.bad  # grows each time, so this ends
 
 
@@ -92,24 +96,27 @@ def _records(state: TrainState, window: Window, plan: Plan, muted: Muted) -> lis
     records: list[Record] = []
     for t, batch in enumerate(window):
         skip = muted.at(t)
-        weights = [0.0 if i in skip else w for i, w in enumerate(plan.weights[t].tolist())]
         used = [i for i in range(len(batch)) if i not in skip]
         record: Record = {
             "step": state.step + t + 1,
             "window": state.window,
             "loss": _mean(plan.losses[t], used),
-            "losses": plan.losses[t].tolist(),
-            "weights": weights,
+            "losses": _known(plan.losses[t], skip),
+            "weights": plan.weights[t].tolist(),
             "tasks": [dict(getattr(task, "info", {})) for task in batch],
         }
         if plan.accuracies is not None:
             record["accuracy"] = _mean(plan.accuracies[t], used)
-            record["accuracies"] = plan.accuracies[t].tolist()
+            record["accuracies"] = _known(plan.accuracies[t], skip)
         records.append(record)
     records[0]["plan"] = plan_statistics(plan)
     if events:
         records[0]["events"] = events
     return records
+
+
+def _known(values: Tensor, skip: set[int]) -> list[float | None]:
+    return [None if i in skip else value for i, value in enumerate(values.tolist())]
 
 
 def _mean(values: Tensor, used: list[int]) -> float | None:
