@@ -1,15 +1,16 @@
 """towpath weights the tasks of meta-learning by trajectory optimisation.
 
-objective = tp.Objective.from_function(fn, loss="cross_entropy")
+objective = tp.Objective(tp.learners.MAML(model))
 plan = tp.TOW().plan(objective, model, optimizer, window)
 plan.apply_(model, optimizer)
 """
 
-from towpath import data
+from towpath import backbones, data, learners
 from towpath.control import Status
 from towpath.curvature import Objective
 from towpath.data.episode import Episode
 from towpath.dynamics import SGD, Adam
+from towpath.training import TrainedLearner, TrainState, load, train_step
 from towpath.weighters import (
     TOW,
     Exploitation,
@@ -34,6 +35,12 @@ __all__ = [
     "Plan",
     "Random",
     "Status",
+    "TrainState",
+    "TrainedLearner",
     "Uniform",
+    "backbones",
     "data",
+    "learners",
+    "load",
+    "train_step",
 ]

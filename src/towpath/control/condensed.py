@@ -11,6 +11,7 @@ that stay in the cache, and the sums are kept in float64.
 import torch
 from torch import Tensor
 
+from towpath.control.blocks import applied
 from towpath.control.stage import Model, StageModel
 from towpath.control.sweep import transported
 
@@ -29,12 +30,11 @@ def condensed_hessian(model: Model) -> Tensor:
         W = final[..., part].double()
         for r in range(T - 1, -1, -1):
             b, J = stages[r].b, stages[r].J
-            Wb = torch.einsum("ijp,jp->ip", W, b)
-            Y = Wb[:, None] * J  # W F_u,r  [k, M, p]
+            y = applied(W, b)  # W F_u,r = y J' stays an outer product on its way back
             for s in range(r, -1, -1):
-                H[s, :, r] += stages[s].J @ torch.einsum("ip,imp->pm", stages[s].b, Y)
+                H[s, :, r] += (stages[s].J * (stages[s].b * y).sum(0)) @ J.T
                 if s:
-                    Y = torch.einsum("jip,jmp->imp", stages[s].A, Y)
+                    y = stages[s].F_x_transposed(y)
             if r:
                 W = transported(W, stages[r])
     full = H.reshape(T * M, T * M)

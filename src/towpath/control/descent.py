@@ -67,8 +67,7 @@ def feedback(
     """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
     sweep = backward_sweep(model, prior.gradient(actions), prior.beta, value)
     if sweep is None or not np.isfinite(sweep.theta):
-        finite = bool(torch.isfinite(costate_gradient(model)).all())
-        return Status.NOT_POSITIVE_DEFINITE if finite else Status.NON_FINITE_DERIVATIVE
+        return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base = actions.double()
 
     def policy(eps: float) -> Policy:
@@ -108,8 +107,10 @@ def constrained(
     base = u.numpy()
     rows = (u - g).numpy().reshape(T, M)
     if bounds == "simplex":
-        # float32 weights sum to 1 up to rounding only
-        base = (base.reshape(T, M) / base.reshape(T, M).sum(1, keepdims=True)).reshape(-1)
+        # float32 weights sum to 1 up to rounding only; float64 ones are left as they are
+        sums = base.reshape(T, M).sum(1, keepdims=True)
+        sums[np.abs(sums - 1.0) < 1e-12] = 1.0
+        base = (base.reshape(T, M) / sums).reshape(-1)
         nearest = quadratic.project_simplex(rows)
     else:
         nearest = np.maximum(rows, 0.0)
@@ -119,7 +120,9 @@ def constrained(
     start, end = u.reshape(T, M).to(device), target.reshape(T, M).to(device)
 
     def policy(eps: float) -> Policy:
-        return lambda t, z: (1.0 - eps) * start[t] + eps * end[t]  # noqa: ARG005
+        # as start + eps d, a weight that does not move stays the same to the bit; with eps a power
+        # of two and end >= 0 no rounding makes it negative
+        return lambda t, z: start[t] + eps * (end[t] - start[t])  # noqa: ARG005
 
     return Direction(
         policy,

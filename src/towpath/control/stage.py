@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from towpath.control.blocks import applied_transposed
+
 Product = Callable[[Tensor], Tensor]
 
 
@@ -45,7 +47,7 @@ class StageModel:
 
     def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
         """`F_x' y [k, P]` of the diagonal model."""
-        return torch.einsum("jip,jp->ip", self.A, y)
+        return applied_transposed(self.A, y)
 
     def costate_step(self, y: Tensor) -> Tensor:
         """`F_x' y` for the gradient of the cost-to-go: the true product where there is one."""
@@ -76,6 +78,15 @@ class Model:
         """T, M, k, P."""
         first = self.stages[0]
         return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
+
+    def is_finite(self) -> bool:
+        """Whether every number that a sweep reads is finite."""
+        parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
+        if self.terminal is not None:
+            parts += [self.terminal.c_x, self.terminal.C_xx]
+        return all(bool(torch.isfinite(part).all()) for part in parts) and bool(
+            torch.isfinite(costate_gradient(self)).all()
+        )
 
     def zero_state(self) -> Tensor:
         """`[k, P]` of zeros."""

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from towpath.control.blocks import applied, applied_transposed, congruent
 from towpath.control.factor import Factor, factorise
 from towpath.control.stage import Model, StageModel
 
@@ -80,57 +81,56 @@ class Diagonal:
     W: Tensor
 
     def cross(self, stage: StageModel) -> _Outer:
-        Vb = torch.einsum("ijp,jp->ip", self.W, stage.b)
+        Vb = applied(self.W, stage.b)
         return _Outer(stage, Vb, stage.F_x_transposed(Vb))
 
     def before(self, stage: StageModel, cross: _Outer, factor: Factor) -> "Diagonal":
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
         q = factor.half_solve(stage.J).square_().sum(0)
-        loss = torch.einsum("ip,jp,p->ijp", cross.y, cross.y, q)
-        return Diagonal(transported(self.W, stage) - loss)
+        yy = cross.y[:, None] * cross.y[None]
+        return Diagonal(transported(self.W, stage).addcmul_(yy, q, value=-1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Dense:
-    """`Z = V F_u` and `Y = Q_xu = F_x' Z`, both `[k, P, M]`."""
+    """`Z = V F_u` and `Y = Q_xu = F_x' Z`, both `[k, M, P]`."""
 
     stage: StageModel
     Z: Tensor
     Y: Tensor
 
     def q_uu(self) -> Tensor:
-        return self.stage.J @ torch.einsum("ip,ipm->pm", self.stage.b, self.Z)
+        return self.stage.J @ (self.stage.b[:, None] * self.Z).sum(0).T
 
     def into_state(self, u: Tensor) -> Tensor:
-        return self.Y @ u.to(self.Y)
+        return torch.einsum("imp,m->ip", self.Y, u.to(self.Y))
 
     def into_action(self, dz: Tensor) -> Tensor:
-        return torch.einsum("ipm,ip->m", self.Y, dz)
+        return torch.einsum("imp,ip->m", self.Y, dz)
 
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """V = W - L L' with blocks `W [k, k, P]` and factor `L [k, P, r]`; exact."""
+    """V = W - L L' with blocks `W [k, k, P]` and factor `L [k, r, P]`; exact."""
 
     W: Tensor
     L: Tensor
 
     def cross(self, stage: StageModel) -> _Dense:
-        F_u = stage.b[:, :, None] * stage.J.T
-        LF = torch.einsum("ipr,ipm->rm", self.L, F_u)
-        Z = torch.einsum("ijp,jpm->ipm", self.W, F_u) - self.L @ LF
-        return _Dense(stage, Z, torch.einsum("jip,jpm->ipm", stage.A, Z))
+        F_u = stage.b[:, None] * stage.J  # [k, M, P]
+        LF = torch.einsum("irp,imp->rm", self.L, F_u)
+        Z = applied(self.W, F_u) - torch.einsum("irp,rm->imp", self.L, LF)
+        return _Dense(stage, Z, applied_transposed(stage.A, Z))
 
     def before(self, stage: StageModel, cross: _Dense, factor: Factor) -> "LowRank":
-        k, P, M = cross.Y.shape
-        new = factor.half_solve(cross.Y.reshape(k * P, M).T).T.reshape(k, P, M)  # Y S^-T
-        old = torch.einsum("jip,jpr->ipr", stage.A, self.L)
-        return LowRank(transported(self.W, stage), torch.cat([old, new], dim=-1))
+        new = torch.stack([factor.half_solve(Y) for Y in cross.Y])  # Y S^-T
+        old = applied_transposed(stage.A, self.L)
+        return LowRank(transported(self.W, stage), torch.cat([old, new], dim=1))
 
 
 def transported(W: Tensor, stage: StageModel) -> Tensor:
     """`C_xx + F_x' W F_x`, block by block."""
-    result = torch.einsum("jip,jlp,lmp->imp", stage.A, W, stage.A)
+    result = congruent(stage.A, W)
     result[0, 0] += stage.C_xx
     return result
 
@@ -173,7 +173,7 @@ def backward_sweep(
     """
     W = model.final_blocks()
     V: Value = (
-        Diagonal(W) if value == "diagonal" else LowRank(W, W.new_zeros(W.shape[0], W.shape[2], 0))
+        Diagonal(W) if value == "diagonal" else LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]))
     )
     v = model.final_gradient()
     gains: list[StageGain] = []

@@ -106,6 +106,7 @@ class Objective:
         curvature: Curvature | None = None,
         gradients: bool = True,
         skip: Collection[int] = (),
+        all_used: bool = True,
         seed: int = 0,
     ) -> Evaluation:
         """Losses, gradients and curvature of the tasks from one graph each.
@@ -116,6 +117,8 @@ class Objective:
             curvature: which weighted sums of the tasks' diagonals to return as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
+            all_used: whether a parameter that no task uses is an error. It is where the optimiser
+                steps on these gradients (torch would skip the parameter), not in a cost.
             seed: dropout masks and sketch signs, the same for each task.
         """
         leaves = _leaves(params)
@@ -136,7 +139,7 @@ class Objective:
         sums: Tensor | None = None
         if curvature is not None and kind != "none":
             sums = like.new_zeros(len(curvature.weights), layout.total)
-        unused = set(leaves) if gradients else set()
+        unused = set(leaves) if gradients and all_used else set()
         asked = [i for i in range(len(tasks)) if i not in skip]
         has_accuracy = bool(asked)
         for i, said in zip(asked, self._each(ask, asked, seed), strict=True):

@@ -141,12 +141,21 @@ def _checked(result: object) -> tuple[Tensor, Tensor]:
 
 @contextmanager
 def _seeded(seed: int | None, params: Params) -> Iterator[None]:
-    """Dropout draws from torch's global generators: fork them, so that nobody notices."""
+    """Dropout draws from torch's global generators: put them back, so that nobody notices."""
     if seed is None:
         yield
         return
-    devices = {p.device for p in params.values() if p.device.type not in ("cpu", "meta")}
-    kind = next(iter(devices)).type if devices else "cuda"
-    with torch.random.fork_rng(devices=[d.index or 0 for d in devices], device_type=kind):
-        torch.manual_seed(seed)
+    device = next(iter(params.values())).device
+    if device.type != "cpu":
+        kind = device.type
+        with torch.random.fork_rng(devices=[device.index or 0], device_type=kind):
+            torch.manual_seed(seed)
+            yield
+        return
+    # not torch.manual_seed: on a machine without accelerator it formats a traceback for each call
+    saved = torch.get_rng_state()
+    torch.default_generator.manual_seed(seed)
+    try:
         yield
+    finally:
+        torch.set_rng_state(saved)

@@ -5,9 +5,12 @@ limits, members that unpack to more than they declare. Zip, tar, tar.gz, tar.bz2
 known, by content rather than by name.
 """
 
+import errno
+import lzma
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -20,7 +23,18 @@ from typing import IO
 from towpath.data.errors import DataError
 
 ARCHIVE_SUFFIXES = (".zip", ".tgz", ".tar.gz", ".tar", ".tar.bz2", ".tar.xz")
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
+_BROKEN = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    ValueError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +167,13 @@ def _read_declared(stream: IO[bytes], size: int, archive: Path, name: str) -> by
 def _broken_archive(path: Path) -> Iterator[None]:
     try:
         yield
-    except _BROKEN as error:
+    except DataError:
+        raise
+    except (*_BROKEN, OSError) as error:
+        # gzip and bz2 report damage without a number, a zip that points nowhere as a bad seek;
+        # any other number is the disk's.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise DataError(
             f"{path.name} cannot be read as an archive ({error or type(error).__name__}); expected "
             "a complete zip or tar file. Download or copy it again."

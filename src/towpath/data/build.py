@@ -56,6 +56,11 @@ def cache_key(path: Path, reading: Reading) -> str:
 
 def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -> StoredSet:
     """The decoded set; `find` and the decoder run only if the cache does not have it."""
+    if min(reading.image_size) < 1:
+        raise DataError(
+            f"image_size is {reading.image_size[0]}; expected at least 1 pixel. The usual is 28 "
+            "for drawings and 84 for photographs."
+        )
 
     def plan() -> Plan:
         with open_source(path) as source:

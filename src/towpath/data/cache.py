@@ -6,6 +6,7 @@ the sizes and the checksums of blocks, and the entry is built again.
 """
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
 from towpath.data.folders import CACHE_VARIABLE, cache_root
+
+_log = logging.getLogger("towpath.data")
 
 FORMAT = 1
 _BLOCK = 2**20
@@ -65,6 +68,7 @@ def stored(name: str, key: str, plan: Callable[[], Plan]) -> StoredSet:
     if found is not None:
         return found
     try:
+        _log.info("decoding %s, once, into %s", name, folder)
         _build(folder, plan())
     except OSError as error:
         raise DataError(

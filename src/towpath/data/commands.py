@@ -5,6 +5,7 @@ Each takes plain arguments and a rich console and returns nothing; what goes wro
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -18,7 +19,6 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Table
 
 from towpath.data.download import fetch
 from towpath.data.errors import DataError
@@ -35,9 +35,8 @@ _EPISODES_SHOWN = 3
 def list_sets(console: Console, root: str | None = None) -> None:
     """What sets there are, where they lie, their licences and counts."""
     folder = data_root(root)
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("name", "where", "counts", "licence"):
-        table.add_column(column, overflow="fold")
+    _say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
+    _say(console, f"decoded copies: {cache_root()}")
     for name, entry in SETS.items():
         sources = entry.sources(folder)
         if name == "glyphs":
@@ -48,10 +47,21 @@ def list_sets(console: Console, root: str | None = None) -> None:
         else:
             fetchable = f"towpath data fetch {name}" if entry.files else "to be got by hand"
             where = f"not there ({fetchable})"
-        table.add_row(name, escape(where), escape(entry.counts), escape(entry.licence))
-    _say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
-    _say(console, f"decoded copies: {cache_root()}")
-    console.print(table)
+        _say(console, f"\n{name}: {entry.what}")
+        facts = [("where", where), ("counts", entry.counts), ("licence", entry.licence)]
+        if where.endswith("decoded"):
+            facts.insert(2, ("here", _counts_here(name, folder)))
+        for label, text in facts:
+            _say(console, f"  {label:<8} {text}")
+
+
+def _counts_here(name: str, folder: Path) -> str:
+    parts: list[str] = []
+    for split in SETS[name].splits:
+        with suppress(DataError):  # a set may lack a split
+            pool = load(name, folder, split)
+            parts.append(f"{split} {len(pool):,} classes, {pool.image_count:,} images")
+    return "; ".join(parts)
 
 
 def fetch_set(console: Console, name: str, root: str | None = None) -> None:

@@ -19,6 +19,9 @@ import requests
 
 from towpath.data.errors import DataError, DownloadError
 
+# Our own sentences say what pooch would log to stderr.
+pooch.get_logger().setLevel("WARNING")
+
 _PARTIAL = ".downloading"
 _FINAL_STATUS = range(400, 500)  # asking again will not help: go on to the next mirror
 

@@ -1,13 +1,31 @@
 """One image file to uint8 pixels `[C, H, W]`, whatever mode and size it has on disk."""
 
 import io
+import struct
 import warnings
+import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from towpath.data.errors import DataError
+
+# What Pillow's plug-ins raise on damaged files, depending on where the damage is.
+_UNREADABLE = (
+    UnidentifiedImageError,
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    MemoryError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+)
 
 Image.init()
 IMAGE_SUFFIXES = frozenset(
@@ -60,7 +78,7 @@ def _open(content: bytes, name: str) -> Image.Image:
             f"{name!r} has more pixels than an image should ({error}); expected a photograph or "
             "a drawing. Remove the file or resize it."
         ) from error
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
+    except _UNREADABLE as error:
         raise DataError(
             f"{name!r} cannot be read as an image ({str(error) or type(error).__name__}); expected "
             "a format that Pillow reads. Copy the file again or remove it."

@@ -62,7 +62,7 @@ def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Ima
         entry = pool.classes[position]
         shown = pool.take(int(position), range(min(columns, entry.count)))
         lines.append((entry.name, [_tile(pixels, invert) for pixels in shown]))
-    return _sheet(pool.describe(), lines)
+    return _as_grey(_sheet(pool.describe(), lines), invert)
 
 
 def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
@@ -89,4 +89,9 @@ def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
         f"{info['set']}{synthetic}, {info['split']}, episode {info['index']} of seed "
         f"{info['seed']}: support | query{wrong}"
     )
-    return _sheet(title, lines)
+    return _as_grey(_sheet(title, lines), invert)
+
+
+def _as_grey(sheet: Image.Image, grey: bool) -> Image.Image:
+    """16 greys are enough for ink and make a small file."""
+    return sheet.convert("L").quantize(16) if grey else sheet

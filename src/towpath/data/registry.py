@@ -155,8 +155,9 @@ def load(
     Options: `rotations=True` (omniglot), `image_size=84` (all but glyphs), `channels=1 or 3` (your
     own folder), `drawings`, `seed`, `scripts` (glyphs).
     """
-    loader: Callable[..., ClassPool]
-    loader, place = (load_folder, name) if is_own_folder(name) else (known(name).load, root)
+    own = is_own_folder(name)
+    loader: Callable[..., ClassPool] = load_folder if own else known(name).load
+    place = name if own else root
     try:
         return loader(place, split, **options)
     except TypeError as error:

@@ -12,7 +12,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from towpath.data.archive import CheckedZip, open_zip, unpack
@@ -85,10 +85,23 @@ def _walk(root: Path) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"{error.filename or path} cannot be read ({error.strerror or error}); expected a "
+            "readable folder or archive. Check the spelling and the permissions."
+        ) from error
+
+
+@contextmanager
 def open_source(path: Path) -> Iterator[Source]:
     """The folder or archive at `path`; a tar is unpacked beside the cache for as long as needed."""
     if path.is_dir():
-        yield Source(path, _walk(path)[0], lambda name: (path / name).read_bytes())
+        with _readable(path):
+            names = _walk(path)[0]
+        yield Source(path, names, lambda name: (path / name).read_bytes())
     elif not path.is_file():
         raise DataError(
             f"{path} is not there; expected a folder or an archive. Check the spelling, or name "
@@ -113,6 +126,11 @@ def open_source(path: Path) -> Iterator[Source]:
 
 def content_key(path: Path) -> str:
     """Digest of the source's content, remembered while no size or time of a file changes."""
+    with _readable(path):
+        return _content_key(path)
+
+
+def _content_key(path: Path) -> str:
     names = [name for name in _walk(path)[0] if not _hidden(name)] if path.is_dir() else [""]
     names.sort()
     files = [path / name if name else path for name in names]
@@ -132,7 +150,8 @@ def content_key(path: Path) -> str:
         return remembered
     key = _digest(names, files)
     if time.time() - newest > _SETTLED_SECONDS:
-        write_atomically(memo, key.encode())
+        with suppress(OSError):  # a memo only; an unwritable cache is reported where it is needed
+            write_atomically(memo, key.encode())
     return key
 
 

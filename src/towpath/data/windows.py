@@ -70,7 +70,13 @@ class Windows(Iterator[Window]):
             while len(self._ahead) < self._windows_ahead:
                 indices = self._indices(self.position + len(self._ahead))
                 self._ahead.append([self._threads.submit(self.sampler.episode, i) for i in indices])
-            window = self._arranged([future.result() for future in self._ahead.popleft()])
+            try:
+                window = self._arranged([future.result() for future in self._ahead[0]])
+            except BaseException:
+                # Interrupted or failed: what was fetched ahead must not be taken for other windows.
+                self._ahead.clear()
+                raise
+            self._ahead.popleft()
         self.position += 1
         return window
 

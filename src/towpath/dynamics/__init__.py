@@ -1,7 +1,7 @@
 """Optimisers as dynamics: a pure step and, beside it, its linearisation."""
 
 from towpath.dynamics.adam import Adam, AdamDynamics
-from towpath.dynamics.bridge import read_torch, write_torch
+from towpath.dynamics.bridge import check_uniform, read_torch, write_torch
 from towpath.dynamics.sgd import SGD, SGDDynamics
 from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
 
@@ -14,6 +14,7 @@ __all__ = [
     "OptimiserState",
     "SGDDynamics",
     "State",
+    "check_uniform",
     "read_torch",
     "write_torch",
 ]

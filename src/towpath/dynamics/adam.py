@@ -8,6 +8,7 @@ and, per coordinate,
 
     a = dx+/dm+ = -lr / (bc1 (s + eps))      b = dx+/dv+ = lr m+ / (2 bc1 bc2 s (s + eps)^2)
     c = dx+/dG  = a (1 - b1) + 2 b (1 - b2) G
+                = a ((1 - b1) (eps + b2 v / (bc2 s)) - b1 (1 - b2) m G / (bc2 s)) / (s + eps)
 """
 
 import math
@@ -90,13 +91,20 @@ class AdamDynamics:
         now = self._moments(state, gradient)
         lr, eps = self._each("lr", state.x), self._each("eps", state.x)
         b1, b2 = self._betas(state.x)
+        c1, c2 = self._complements(state.x)
         one, zero = torch.ones_like(gradient), torch.zeros_like(gradient)
         a = -lr / (now.bc1 * (now.s + eps))
         b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
         # s = 0: the square root has no derivative, and the step does not depend on v to first order
-        b = torch.where(now.s > 0, b, zero)
-        c = a * (1 - b1) + 2 * b * (1 - b2) * now.G
-        through = torch.stack([c, (1 - b1) * one, 2 * (1 - b2) * now.G])
+        seen = now.s > 0
+        b = torch.where(seen, b, zero)
+        # a (1 - b1) + 2 b (1 - b2) G with the terms in G^2 cancelled by hand: at the first step
+        # little more than they is there, and float32 would leave their rounding for c
+        m, v = state.slots
+        rest = c1 * b2 * v - b1 * c2 * m * now.G
+        c = a * (c1 * eps + rest / (now.bc2 * now.s)) / (now.s + eps)
+        c = torch.where(seen, c, a * c1)
+        through = torch.stack([c, c1 * one, 2 * c2 * now.G])
         A = torch.stack(
             [
                 torch.stack([self._rho(state.x) * one, a * b1, b * b2]),
@@ -109,10 +117,11 @@ class AdamDynamics:
 
     def _moments(self, state: State, gradient: Tensor) -> _Moments:
         b1, b2 = self._betas(state.x)
+        c1, c2 = self._complements(state.x)
         wd = self._coupled(state.x)
         G = gradient if isinstance(wd, float) and wd == 0 else gradient + wd * state.x
         m_old, v_old = state.slots
-        v = b2 * v_old + (1 - b2) * (G * G)
+        v = b2 * v_old + c2 * (G * G)
         bc1 = self.layout.expand(
             [1 - r.betas[0] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
             state.x,
@@ -121,7 +130,7 @@ class AdamDynamics:
             [1 - r.betas[1] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
             state.x,
         )
-        return _Moments(G, b1 * m_old + (1 - b1) * G, v, (v / bc2).sqrt(), bc1, bc2)
+        return _Moments(G, b1 * m_old + c1 * G, v, (v / bc2).sqrt(), bc1, bc2)
 
     def _each(self, name: str, like: Tensor) -> Coefficient:
         return self.layout.expand([float(getattr(rule, name)) for rule in self.rules], like)
@@ -130,6 +139,13 @@ class AdamDynamics:
         return (
             self.layout.expand([rule.betas[0] for rule in self.rules], like),
             self.layout.expand([rule.betas[1] for rule in self.rules], like),
+        )
+
+    def _complements(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
+        """1 - b1 and 1 - b2, subtracted before they are rounded to the parameters' dtype."""
+        return (
+            self.layout.expand([1.0 - rule.betas[0] for rule in self.rules], like),
+            self.layout.expand([1.0 - rule.betas[1] for rule in self.rules], like),
         )
 
     def _coupled(self, like: Tensor) -> Coefficient:

@@ -5,7 +5,7 @@ it: planning with the wrong dynamics would be worse than not planning.
 """
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -43,7 +43,7 @@ def read_torch(
             "The optimiser holds no trainable parameter of the model; expected at least one. "
             "Make it with e.g. torch.optim.Adam(model.parameters())."
         )
-    _check_uniform(held)
+    check_uniform(held)
     params = {name: p.detach().clone() for name, p in held.items()}
     layout = Layout.of(params)
     tensors = list(held.values())
@@ -86,9 +86,12 @@ def write_torch(
                 continue
             for key, moment in zip(keys, moments, strict=False):
                 entry[key] = moment[name].clone()
+    # torch's schedulers ask whether a step was taken before theirs, and warn if not
+    optimizer._opt_called = True  # type: ignore[attr-defined]
 
 
-def _check_uniform(params: dict[str, nn.Parameter]) -> None:
+def check_uniform(params: Mapping[str, Tensor]) -> None:
+    """ValueError unless all parameters share one device and one dtype that can be planned in."""
     kinds = {(p.dtype, p.device) for p in params.values()}
     if len(kinds) > 1:
         raise ValueError(

@@ -64,6 +64,11 @@ class Dynamics(Protocol):
     @property
     def layout(self) -> Layout: ...
 
+    @property
+    def rules(self) -> tuple[object, ...]:
+        """Hyper-parameters, one object for each parameter."""
+        ...
+
     def initial(self, x: Tensor) -> State:
         """The state before the first step."""
         ...

@@ -17,6 +17,9 @@ from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
 from towpath.weighters.window import Muted
 
+# What is printed of a plan: no cell is cut at WIDTH.
+WIDTH, COLUMNS, ROWS = 110, 10, 20
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -42,7 +45,7 @@ class Plan:
     """largest eigenvalue of F_u' V F_u over beta: how far from a plain gradient step"""
     # what the tasks said along the way
     losses: Tensor
-    """`[T, M]`, before each step"""
+    """`[T, M]`, before each step; as far as training got where the nominal is not finite"""
     accuracies: Tensor | None
     bad: Muted
     """tasks whose numbers were not finite, if the trajectory is not"""
@@ -98,6 +101,13 @@ class Plan:
                 f"The plan is for parameters {list(self.layout.names)}; found "
                 f"{list(layout.names)} with other shapes or names. Apply it to the planned model."
             )
+        planned = self.optimizer_state.dynamics.rules
+        for name, rule, was in zip(layout.names, held.dynamics.rules, planned, strict=True):
+            if rule != was:
+                raise ValueError(
+                    f"The plan was made for {was}; found {rule} at the parameter {name!r}. Plan "
+                    "again, then apply (schedules act between windows)."
+                )
         now = held.at(layout.flatten(list(params.values())))
         if not now.equals(self.initial):
             raise ValueError(
@@ -108,7 +118,7 @@ class Plan:
 
     def __str__(self) -> str:
         buffer = io.StringIO()
-        console = Console(file=buffer, width=110, color_system=None, legacy_windows=False)
+        console = Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False)
         for part in (*self._summary(), self._table()):
             console.print(part, highlight=False)
         return buffer.getvalue().rstrip()
@@ -138,15 +148,18 @@ class Plan:
 
     def _table(self) -> Table:
         T, M = self.weights.shape
-        table = Table(title=f"Task weights (uniform is {1 / M:.3g})", title_justify="left")
+        title = f"Task weights (uniform is {1 / M:.3g})"
+        parts = [
+            f"first {shown} of {count} {what}"
+            for shown, count, what in ((COLUMNS, M, "tasks"), (ROWS, T, "mini-batches"))
+            if count > shown
+        ]
+        table = Table(title="; ".join([title, *parts]), title_justify="left")
         table.add_column("mini-batch", justify="right")
-        for i in range(min(M, 12)):
+        for i in range(min(M, COLUMNS)):
             table.add_column(f"task {i}", justify="right")
-        for t in range(min(T, 20)):
-            cells = [
-                Text(f"{float(w):.4f}", style=_style(float(w) * M)) for w in self.weights[t, :12]
-            ]
-            table.add_row(str(t), *cells)
+        for t, row in enumerate(self.weights[:ROWS, :COLUMNS].tolist()):
+            table.add_row(str(t), *(Text(f"{w:.4f}", style=_style(w * M)) for w in row))
         return table
 
     def _repr_html_(self) -> str:

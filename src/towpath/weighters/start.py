@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from towpath.curvature import Objective
-from towpath.dynamics import OptimiserState, State, read_torch
+from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
 from towpath.flat import Layout
 
 Window = Sequence[Sequence[Any]]
@@ -62,6 +62,13 @@ class Start:
                 f"{_shapes(layout)}. Make it with tp.Adam(lr=...).init(params) from these params."
             )
         x = layout.flatten(list(params.values()))
+        for slot in held.slots:
+            if (slot.dtype, slot.device) != (x.dtype, x.device):
+                raise ValueError(
+                    f"The optimiser's state is {slot.dtype} on {slot.device}; found parameters of "
+                    f"{x.dtype} on {x.device}. Make it with tp.Adam(lr=...).init(params) from "
+                    "these params."
+                )
         return cls(layout, held, held.at(x), Buffers.of(model))
 
 
@@ -76,6 +83,7 @@ def _read(
                 "The parameters are empty or not tensors; expected a dict from name to tensor, "
                 "e.g. dict(model.named_parameters())."
             )
+        check_uniform(model)
         return {name: p.detach() for name, p in model.items()}, optimizer
     raise ValueError(
         f"Found a model of type {type(model).__name__} with an optimiser of type "
@@ -128,9 +136,10 @@ def checked_targets(targets: Window | None, horizon: int) -> list[list[Any]] | N
 
 def _lists(name: str, batches: object) -> list[list[Any]]:
     if not isinstance(batches, Sequence) or isinstance(batches, str) or len(batches) == 0:
-        size = "an empty one" if isinstance(batches, Sequence) else type(batches).__name__
+        empty = isinstance(batches, Sequence) and len(batches) == 0
+        found = "empty" if empty else f"of type {type(batches).__name__}"
         raise ValueError(
-            f"{name} is {size}; expected a list of T >= 1 mini-batches, each a list of tasks."
+            f"{name} is {found}; expected a list of T >= 1 mini-batches, each a list of tasks."
         )
     for t, batch in enumerate(batches):
         if not isinstance(batch, Sequence) or isinstance(batch, str):

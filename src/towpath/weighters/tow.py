@@ -116,6 +116,11 @@ class TOW:
         if self.mu is not None:
             at_least("TOW", "mu", self.mu, 0.0)
         at_least("TOW", "spread", self.spread, 0.0)
+        if self.spread == 0:
+            raise ValueError(
+                "TOW found spread=0; expected spread > 0 (0 would keep the weights uniform). Train "
+                "with uniform weights instead."
+            )
         at_least("TOW", "tolerance", self.tolerance, 0.0)
         for name, low in (("iterations", 0), ("probes", 1), ("max_trials", 1)):
             value = getattr(self, name)
@@ -123,6 +128,7 @@ class TOW:
                 raise ValueError(
                     f"TOW found {name}={value!r}; expected a whole number of at least {low}."
                 )
+        at_least("TOW", "sufficient_decrease", self.sufficient_decrease, 0.0)
         if not 0 < self.sufficient_decrease < 1:
             raise ValueError(
                 f"TOW found sufficient_decrease={self.sufficient_decrease}; expected between 0 "
@@ -212,7 +218,8 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(start, nominal, outcome, muted, began)
+        first = u0.softmax(-1) if problem.softmax else u0
+        return _plan(start, first, nominal, outcome, muted, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -298,18 +305,27 @@ class _Outcome:
     curvature_ratio: float = 0.0
 
 
-def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, muted: Muted, began: float) -> Plan:
+def _plan(
+    start: Start,
+    first: Tensor,
+    nominal: Trajectory,
+    outcome: _Outcome,
+    muted: Muted,
+    began: float,
+) -> Plan:
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
-    weights = rollout.weights.clone()
-    for t in range(len(weights)):
-        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
     history = outcome.history
     M = nominal.actions.shape[1]
     # an infinite precision holds the weights at the nominal, where the prior costs nothing
     prior = outcome.prior if math.isfinite(outcome.prior.beta) else Prior(0.0, outcome.prior.mu)
     finite = nominal.finite
     total = Work(nominal.work.tasks, nominal.work.sketches)
+    # a nominal that broke off leads nowhere: the state stays where it began
+    final = rollout.final if finite else start.state
+    weights = (rollout.weights if finite else first.to(start.state.x)).clone()
+    for t in range(len(weights)):
+        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
     return Plan(
         weights=weights,
         status=outcome.status,
@@ -328,8 +344,8 @@ def _plan(start: Start, nominal: Trajectory, outcome: _Outcome, muted: Muted, be
         seconds=time.perf_counter() - began,
         layout=start.layout,
         initial=start.state,
-        final=rollout.final,
-        optimizer_state=start.optimizer.after(rollout.final),
+        final=final,
+        optimizer_state=start.optimizer.after(final),
     )
 
 

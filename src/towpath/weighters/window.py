@@ -278,7 +278,9 @@ class WindowProblem:
             curvature = Curvature(self.curvature, ones, self.probes)
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
         skip = self.muted.targets_at(t) if self.targets is not None else self.muted.at(t)
-        here = self._evaluate(t + 1, state, tasks, curvature, skip, gradients=derivatives)
+        here = self._evaluate(
+            t + 1, state, tasks, curvature, skip, gradients=derivatives, all_used=False
+        )
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
         wrong = bad_indices(here.losses, here.gradients)
@@ -299,6 +301,7 @@ class WindowProblem:
         skip: set[int],
         *,
         gradients: bool = True,
+        all_used: bool = True,
     ) -> Evaluation:
         params = self.start.layout.unflatten(state.x)
         try:
@@ -308,6 +311,7 @@ class WindowProblem:
                 curvature=curvature,
                 gradients=gradients,
                 skip=skip,
+                all_used=all_used,
                 seed=self.seeds[t],
             )
         finally:

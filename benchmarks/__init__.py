@@ -1,0 +1,1 @@
+"""What things cost, always as ratios measured in one run."""

@@ -1,0 +1,10 @@
+"""`make bench`: all benchmarks, or those that are named."""
+
+import importlib
+import sys
+
+ALL = ("planner", "data", "weighters")
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ALL:
+        importlib.import_module(f"benchmarks.{name}").main()

@@ -1,0 +1,150 @@
+"""What a plan costs: over uniform training, exact over diagonal value, the sweep against P."""
+
+import resource
+import subprocess
+import sys
+import time
+
+import torch
+
+import towpath as tp
+from benchmarks.measure import prepare_process, race, report
+from benchmarks.windows import Scene, scene
+from towpath.control import Model, StageModel, backward_sweep, condensed_hessian
+
+
+def plan_with(here: Scene, weighter: object, *, targets: bool = False) -> tp.Plan:
+    """One plan of the scene's window."""
+    goals = here.targets if targets else None
+    return weighter.plan(  # type: ignore[attr-defined]
+        here.objective, here.params, here.optimizer, here.window, targets=goals
+    )
+
+
+def over_uniform(learner: str, step: int) -> None:
+    """Whole plans over T uniform steps, with the counters."""
+    here = scene(learner, step=step)
+    contenders = {
+        "uniform": tp.Uniform(),
+        "TOW(), two iterations": tp.TOW(),
+        "TOW.faithful(), diagonal value": tp.TOW.faithful(),
+        "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
+    }
+    ratios = race(
+        {name: (lambda w=w: plan_with(here, w)) for name, w in contenders.items()},
+        base="uniform",
+    )
+    counters = {}
+    for name, weighter in contenders.items():
+        plan = plan_with(here, weighter)
+        trials = [line.trials for line in plan.history]
+        counters[name] = {
+            "evaluations": plan.evaluations,
+            "sketches": plan.sketches,
+            "trials": trials,
+            "status": plan.status.value,
+        }
+    targets = race(
+        {
+            "uniform": lambda: plan_with(here, tp.Uniform()),
+            "TOW.towards_targets(), 2 a mini-batch": lambda: plan_with(
+                here, tp.TOW.towards_targets(), targets=True
+            ),
+        },
+        base="uniform",
+    )
+    report(f"plan-{learner}-step{step}", [*ratios, targets[1]], {"counters": counters})
+    for name, count in counters.items():
+        print(f"    {name}: {count}")
+    by_name = {r.name: r.seconds for r in ratios}
+    exact = by_name["TOW.faithful(value='exact')"] / by_name["TOW.faithful(), diagonal value"]
+    print(f"  exact over diagonal value, whole plan: {exact:.3f} (target <= 1.1)")
+
+
+def random_model(P: int, T: int = 5, M: int = 10, k: int = 3) -> Model:
+    """A model of the size of a real one."""
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    stages = []
+    for _ in range(T):
+        A = 0.01 * draw(k, k, P) + torch.eye(k)[:, :, None]
+        stages.append(StageModel(A, 1e-3 * draw(k, P), draw(M, P), draw(P), draw(P).abs()))
+    return Model(stages)
+
+
+def sweep_alone() -> None:
+    """Exact over diagonal sweep, and the condensed problem, against P."""
+    rows = []
+    for P in (10_000, 30_000, 100_000, 300_000, 1_000_000):
+        model = random_model(P)
+        T, M, _, _ = model.shape
+        prior = torch.zeros(T, M, dtype=torch.float64)
+        rounds = 7 if P <= 100_000 else 3
+        ratios = race(
+            {
+                "diagonal sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "diagonal"),
+                "exact sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "exact"),
+                "condensed problem": lambda m=model: condensed_hessian(m),
+            },
+            base="diagonal sweep",
+            rounds=rounds,
+        )
+        print(f"\n  P = {P:,}")
+        for ratio in ratios:
+            print(f"    {ratio}   {1e9 * ratio.seconds / P:.0f} ns a parameter")
+        rows += ratios
+    report("sweep", rows[:3], {"all": [r.__dict__ for r in rows]})
+
+
+def peak_memory(what: str, P: int) -> float:
+    """Numbers (float32) above the model itself, in units of T M P, in a process of its own."""
+    code = f"import benchmarks.planner as b; b.measure_memory({what!r}, {P})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+def measure_memory(what: str, P: int) -> None:
+    """Print the growth of the peak while one thing runs (called in a fresh process)."""
+    torch.set_num_threads(1)
+    small = random_model(1000)
+    zero = torch.zeros(5, 10, dtype=torch.float64)
+
+    def run(model: Model) -> None:
+        if what == "condensed":
+            condensed_hessian(model)
+        else:
+            backward_sweep(model, zero, 10.0, what)  # type: ignore[arg-type]
+
+    run(small)
+    model = random_model(P)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run(model)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / 4
+    print(grown / (5 * 10 * P))
+
+
+def memory() -> None:
+    """Peak memory of sweep and condensed problem beyond the model."""
+    print("\n== memory beyond the model (J, A, b), in units of T M P numbers, T = 5, M = 10")
+    for P in (100_000, 1_000_000):
+        row = {what: peak_memory(what, P) for what in ("diagonal", "exact", "condensed")}
+        figures = ", ".join(f"{name} {value:.2f}" for name, value in row.items())
+        print(f"  P = {P:,}: {figures}")
+
+
+def main() -> None:
+    """Everything about the planner's price."""
+    prepare_process()
+    began = time.perf_counter()
+    for learner in ("protonet", "maml"):
+        over_uniform(learner, step=0)
+    sweep_alone()
+    memory()
+    print(f"\nplanner benchmarks took {time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

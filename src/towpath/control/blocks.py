@@ -1,0 +1,32 @@
+"""Products with a k x k block per coordinate, `A [k, k, P]`, k at most 3.
+
+Written out over the blocks: each term is one pass over P, which is several times faster than a
+batched matrix product of P tiny matrices.
+"""
+
+import torch
+from torch import Tensor
+
+
+def applied(A: Tensor, Y: Tensor) -> Tensor:
+    """`A Y` for Y `[k, ..., P]`."""
+    return torch.stack([_row([A[i, j] for j in range(len(A))], Y) for i in range(len(A))])
+
+
+def applied_transposed(A: Tensor, Y: Tensor) -> Tensor:
+    """`A' Y` for Y `[k, ..., P]`."""
+    return torch.stack([_row([A[j, i] for j in range(len(A))], Y) for i in range(len(A))])
+
+
+def congruent(A: Tensor, W: Tensor) -> Tensor:
+    """`A' W A`, again a block per coordinate."""
+    # the first index of a block is the one that `applied` sums over; the second is carried along
+    WA = torch.stack([applied(W, A[:, j]) for j in range(len(A))], dim=1)
+    return torch.stack([applied_transposed(A, WA[:, j]) for j in range(len(A))], dim=1)
+
+
+def _row(coefficients: list[Tensor], Y: Tensor) -> Tensor:
+    total = coefficients[0] * Y[0]
+    for a, y in zip(coefficients[1:], Y[1:], strict=True):
+        total = torch.addcmul(total, a, y)
+    return total

@@ -1,0 +1,162 @@
+"""The active-set method against scipy and against the optimality conditions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, nnls
+
+from towpath.control.quadratic import project_simplex, solve
+
+seeded = settings(max_examples=80, deadline=None, derandomize=True)
+
+
+def problem(seed, blocks, M, rank, pull, spread=0.0, on_boundary=False):
+    """H of the given rank plus the identity, scaled by 10^(+-spread); a gradient; a base."""
+    rng = np.random.default_rng(seed)
+    n = blocks * M
+    F = rng.normal(size=(rank, n))
+    D = 10.0 ** rng.uniform(-spread, spread, n)
+    H = D[:, None] * (F.T @ F + np.eye(n)) * D
+    w = rng.exponential(size=(blocks, M))
+    if on_boundary:  # at least one weight of each block stays
+        w[rng.random((blocks, M)) < 0.6] = 0.0
+        w[np.arange(blocks), rng.integers(M, size=blocks)] = 1.0
+    w /= w.sum(1, keepdims=True)
+    g = pull * D * rng.normal(size=n)
+    return H, g, w.reshape(-1)
+
+
+cases = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10**6),
+        "blocks": st.integers(1, 4),
+        "M": st.integers(1, 6),
+        "rank": st.integers(0, 8),
+        "pull": st.sampled_from([0.0, 0.1, 1.0, 10.0, 1000.0]),
+        "on_boundary": st.booleans(),
+    }
+)
+
+
+def gap(H, g, base, w, block):
+    """A bound of f(w) - min f from convexity, relative to the terms that its rounding comes from.
+
+    f(y) >= f(w) + r'(y - w) with the gradient r at w: minimise the right side over feasible y.
+    """
+    assert float(w.min()) >= 0.0
+    r = g + H @ (w - base)
+    terms = np.abs(g) + np.abs(H) @ (w + base)
+    if block is None:
+        # y is no further than twice the way that the steepest coordinate could go
+        reach = w + base + np.abs(g) / np.diag(H)
+        bound = np.where(r > 0, r * w, -r * reach).sum()
+        return bound / (terms @ reach)
+    np.testing.assert_allclose(w.reshape(-1, block).sum(1), 1.0, rtol=0, atol=1e-14)
+    rows = r.reshape(-1, block)
+    bound = (rows * w.reshape(-1, block)).sum() - rows.min(1).sum()
+    return bound / terms.reshape(-1, block).max(1).sum()
+
+
+@seeded
+@given(case=cases)
+def test_weights_with_bounds_equal_nonnegative_least_squares(case):
+    H, g, base = problem(**case)
+    w = solve(H, g, base)
+    S = np.linalg.cholesky(H)
+    reference, _ = nnls(S.T, S.T @ base - np.linalg.solve(S, g))
+    np.testing.assert_allclose(w, reference, rtol=1e-9, atol=1e-9 * max(1.0, reference.max()))
+
+
+@seeded
+@given(case=cases)
+def test_weights_on_the_simplex_equal_slsqp(case):
+    H, g, base = problem(**{**case, "pull": min(case["pull"], 10.0)})
+    M = case["M"]
+    w = solve(H, g, base, M)
+    rows = np.kron(np.eye(case["blocks"]), np.ones(M))
+    reference = minimize(
+        lambda y: (g + 0.5 * H @ (y - base)) @ (y - base),
+        base,
+        jac=lambda y: g + H @ (y - base),
+        bounds=[(0.0, None)] * len(base),
+        constraints={"type": "eq", "fun": lambda y: rows @ y - 1.0, "jac": lambda y: rows},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    assert gap(H, g, base, w, M) <= 1e-12
+    np.testing.assert_allclose(w, reference.x, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("simplex", [False, True])
+@pytest.mark.parametrize("spread", [1.0, 2.0, 4.0])
+@seeded
+@given(case=cases)
+def test_an_ill_scaled_hessian_still_gives_a_certified_minimum(simplex, spread, case):
+    H, g, base = problem(**case, spread=spread)
+    block = case["M"] if simplex else None
+    assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-10
+
+
+@pytest.mark.parametrize("ratio", [1e2, 1e6, 1e9])
+@pytest.mark.parametrize("simplex", [False, True])
+@seeded
+@given(case=cases)
+def test_a_weak_prior_still_gives_a_certified_minimum(ratio, simplex, case):
+    """A large curvature over beta: low rank plus little."""
+    H, g, base = problem(**case)
+    H = ratio * (H - np.eye(len(H))) + np.eye(len(H))
+    block = case["M"] if simplex else None
+    assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-9
+
+
+def test_weights_that_want_to_leave_end_exactly_at_zero():
+    w = solve(np.eye(3), np.array([1.0, -1.0, 5.0]), np.full(3, 1 / 3))
+    np.testing.assert_array_equal(w == 0.0, [True, False, True])
+    np.testing.assert_allclose(w[1], 4 / 3, rtol=1e-14)
+
+
+def test_a_base_on_the_wrong_boundary_is_left():
+    base = np.array([0.0, 1.0, 0.0])
+    np.testing.assert_allclose(
+        solve(np.eye(3), np.array([-2.0, 2.0, 0.0]), base, 3), [1.0, 0.0, 0.0], atol=1e-15
+    )
+
+
+def test_the_base_is_not_changed():
+    H, g, base = problem(seed=0, blocks=2, M=3, rank=2, pull=10.0)
+    before = base.copy()
+    solve(H, g, base)
+    np.testing.assert_array_equal(base, before)
+
+
+@seeded
+@given(
+    seed=st.integers(0, 10**6), M=st.integers(1, 8), size=st.sampled_from([1e-3, 1.0, 30.0, 1e3])
+)
+def test_the_projection_onto_the_simplex_meets_its_optimality_conditions(seed, M, size):
+    rows = size * np.random.default_rng(seed).normal(size=(3, M))
+    w = project_simplex(rows)
+    np.testing.assert_allclose(w.sum(1), 1.0, atol=1e-12 * size + 1e-14)
+    assert float(w.min()) >= 0.0
+    for row, weights in zip(rows, w, strict=True):
+        shift = (row - weights)[weights > 0]  # one number on the support, nothing above it off it
+        np.testing.assert_allclose(shift, shift[0], atol=1e-12 * size)
+        assert (row[weights == 0] <= shift[0] + 1e-12 * size).all()
+
+
+def test_points_of_the_simplex_and_ties_are_projected_as_they_should():
+    rows = np.array([[0.2, 0.3, 0.5], [7.0, 7.0, 7.0], [0.0, 0.0, 9.0]])
+    np.testing.assert_allclose(
+        project_simplex(rows), [[0.2, 0.3, 0.5], [1 / 3] * 3, [0.0, 0.0, 1.0]], atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e6])
+@pytest.mark.parametrize("pull", [1e3, 1e6])
+@pytest.mark.parametrize("block", [None, 10])
+def test_a_hundred_weights_under_a_weak_prior_reach_their_minimum(ratio, pull, block):
+    for seed in range(4):
+        H, g, base = problem(seed, 10, 10, 30, pull, on_boundary=seed % 2 == 1)
+        H = ratio * (H - np.eye(100)) + np.eye(100)
+        assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-9

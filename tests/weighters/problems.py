@@ -1,0 +1,332 @@
+"""Small smooth planning problems, and their cost computed apart from the library.
+
+`Problem.cost` is a rollout in plain torch that autograd differentiates in the weights: the
+optimisers, the losses and the sums of the cost are written out here, nothing of towpath is used.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import towpath as tp
+
+Params = dict[str, Tensor]
+Task = tuple[Tensor, Tensor]
+Window = list[list[Any]]
+F64 = torch.float64
+
+
+def tanh_net(params: Params, task: Task) -> tuple[Tensor, Tensor]:
+    x, y = task
+    return torch.tanh(x @ params["w1"] + params["b1"]) @ params["w2"], y
+
+
+def linear(params: Params, task: Task) -> tuple[Tensor, Tensor]:
+    x, y = task
+    return x @ params["w"], y
+
+
+def squared_error(output: Tensor, target: Tensor) -> Tensor:
+    return ((output - target) ** 2).mean()
+
+
+def softmax_loss(output: Tensor, target: Tensor) -> Tensor:
+    log_p = output - output.logsumexp(-1, keepdim=True)
+    return -log_p[torch.arange(len(target)), target].mean()
+
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mse": squared_error,
+    "cross_entropy": softmax_loss,
+}
+
+
+class Holder(nn.Module):
+    """A module that only holds parameters."""
+
+    def __init__(self, params: Params) -> None:
+        super().__init__()
+        for name, value in params.items():
+            self.register_parameter(name, nn.Parameter(value.clone()))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that a plan needs, and the true cost of any weights."""
+
+    fn: Callable[[Params, Any], tuple[Tensor, Tensor]]
+    loss: str
+    params: Params
+    window: Window
+    targets: Window | None = None
+    optimizer: str = "sgd"
+    options: dict[str, Any] = field(default_factory=lambda: {"lr": 0.3})
+
+    @property
+    def objective(self) -> tp.Objective:
+        return tp.Objective.from_function(self.fn, loss=self.loss)
+
+    @property
+    def state(self) -> Any:
+        kind = {"sgd": tp.SGD, "adam": tp.Adam}[self.optimizer]
+        return kind(**self.options).init(self.params)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.window), len(self.window[0])
+
+    def module(self) -> tuple[Holder, torch.optim.Optimizer]:
+        """The same start as an nn.Module with a torch.optim object."""
+        model = Holder(self.params)
+        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[self.optimizer]
+        return model, kind(model.parameters(), **self.options)
+
+    def plan(self, tow: tp.TOW, *, seed: int = 0) -> tp.Plan:
+        return tow.plan(
+            self.objective, self.params, self.state, self.window, targets=self.targets, seed=seed
+        )
+
+    def in_dtype(self, dtype: torch.dtype) -> "Problem":
+        def convert(value: Any) -> Any:
+            if isinstance(value, Tensor):
+                return value.to(dtype) if value.is_floating_point() else value
+            if isinstance(value, dict):
+                return {key: convert(part) for key, part in value.items()}
+            return type(value)(convert(part) for part in value)
+
+        return replace(
+            self,
+            params=convert(self.params),
+            window=convert(self.window),
+            targets=None if self.targets is None else convert(self.targets),
+        )
+
+    def without_targets(self) -> "Problem":
+        return replace(self, targets=None)
+
+    def task_loss(self, params: Params, task: Any) -> Tensor:
+        return LOSSES[self.loss](*self.fn(params, task))
+
+    def cost(
+        self,
+        actions: Tensor,
+        beta: float,
+        *,
+        mu: float | None = None,
+        replay: bool = False,
+        softmax: bool = False,
+    ) -> Tensor:
+        """J of the actions `[T, M]`, differentiable in them."""
+        T, M = self.shape
+        x = {name: p.clone().requires_grad_() for name, p in self.params.items()}
+        step = OPTIMISERS[self.optimizer](self.options)
+        total = 0.5 * beta * ((actions - (1.0 / M if mu is None else mu)) ** 2).sum()
+        for t, tasks in enumerate(self.window):
+            losses = torch.stack([self.task_loss(x, task) for task in tasks])
+            if self.targets is None:
+                total = total + losses.sum()
+            w = actions[t].softmax(-1) if softmax else actions[t]
+            gradients = torch.autograd.grad((w * losses).sum(), list(x.values()), create_graph=True)
+            x = step(x, dict(zip(x, gradients, strict=True)))
+            if self.targets is not None:
+                for task in self.targets[t]:
+                    total = total + self.task_loss(x, task)
+            elif replay and t == T - 1:
+                total = total + sum(self.task_loss(x, task) for task in tasks)
+        return total
+
+    def value(self, actions: Tensor, beta: float, **options: Any) -> float:
+        """J as a number."""
+        return float(self.cost(actions, beta, **options).detach())
+
+    def value_and_gradient(
+        self, flat: np.ndarray, beta: float, **options: Any
+    ) -> tuple[float, np.ndarray]:
+        """For scipy: J and dJ/du of the flattened actions."""
+        u = torch.from_numpy(flat.copy()).reshape(self.shape).requires_grad_()
+        J = self.cost(u, beta, **options)
+        (gradient,) = torch.autograd.grad(J, u)
+        return float(J.detach()), gradient.numpy().reshape(-1)
+
+
+Step = Callable[[Params, Params], Params]
+
+
+def sgd(options: dict[str, Any]) -> Step:
+    def step(x: Params, g: Params) -> Params:
+        return {name: x[name] - options["lr"] * g[name] for name in x}
+
+    return step
+
+
+def adam(options: dict[str, Any]) -> Step:
+    lr, (b1, b2) = options["lr"], options.get("betas", (0.9, 0.999))
+    eps = options.get("eps", 1e-8)
+    m: dict[str, Any] = {}
+    v: dict[str, Any] = {}
+    count = 0
+
+    def step(x: Params, g: Params) -> Params:
+        nonlocal count
+        count += 1
+        result = {}
+        for name in x:
+            m[name] = b1 * m.get(name, 0.0) + (1 - b1) * g[name]
+            v[name] = b2 * v.get(name, 0.0) + (1 - b2) * g[name] ** 2
+            m_hat, v_hat = m[name] / (1 - b1**count), v[name] / (1 - b2**count)
+            result[name] = x[name] - lr * m_hat / (v_hat.sqrt() + eps)
+        return result
+
+    return step
+
+
+OPTIMISERS: dict[str, Callable[[dict[str, Any]], Step]] = {"sgd": sgd, "adam": adam}
+
+
+def windows(
+    make: Callable[[bool], Task], T: int, M: int, *, bad: int, targets: int
+) -> tuple[Window, Window]:
+    """T mini-batches of M tasks whose last `bad` are wrong, and T lists of right target tasks."""
+    window = [[make(i >= M - bad) for i in range(M)] for _ in range(T)]
+    return window, [[make(False) for _ in range(targets)] for _ in range(T)]
+
+
+def regression(
+    T: int = 3,
+    M: int = 4,
+    *,
+    seed: int = 0,
+    bad: int = 1,
+    targets: int = 2,
+    optimizer: str = "sgd",
+    inputs: int = 2,
+    hidden: int = 3,
+    samples: int = 6,
+    **options: Any,
+) -> Problem:
+    """Tanh networks fitted to tasks about one teacher; bad tasks have the wrong sign."""
+    g = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=F64, generator=g)
+
+    teacher = draw(inputs, 1)
+
+    def make(wrong: bool) -> Task:
+        x = draw(samples, inputs)
+        y = torch.sin(x @ (teacher + 0.3 * draw(inputs, 1)))
+        return x, (-y if wrong else y)
+
+    params = {
+        "w1": 0.7 * draw(inputs, hidden),
+        "b1": 0.1 * draw(hidden),
+        "w2": 0.7 * draw(hidden, 1),
+    }
+    window, goals = windows(make, T, M, bad=bad, targets=targets)
+    options = options or {"lr": 0.3 if optimizer == "sgd" else 0.03}
+    return Problem(tanh_net, "mse", params, window, goals, optimizer, options)
+
+
+def classification(
+    T: int = 3,
+    M: int = 4,
+    *,
+    seed: int = 0,
+    bad: int = 1,
+    targets: int = 2,
+    optimizer: str = "sgd",
+    ways: int = 3,
+    hidden: int = 3,
+    samples: int = 6,
+    **options: Any,
+) -> Problem:
+    """Tanh networks with softmax outputs; bad tasks have permuted labels."""
+    g = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=F64, generator=g)
+
+    centres = 1.5 * draw(ways, 2)
+
+    def make(wrong: bool) -> Task:
+        labels = torch.arange(samples) % ways
+        x = centres[labels] + 0.5 * draw(samples, 2)
+        return x, (labels + 1) % ways if wrong else labels
+
+    params = {
+        "w1": 0.7 * draw(2, hidden),
+        "b1": 0.1 * draw(hidden),
+        "w2": 0.7 * draw(hidden, ways),
+    }
+    window, goals = windows(make, T, M, bad=bad, targets=targets)
+    options = options or {"lr": 0.5 if optimizer == "sgd" else 0.05}
+    return Problem(tanh_net, "cross_entropy", params, window, goals, optimizer, options)
+
+
+def quadratic(
+    centres: Sequence[Sequence[Sequence[float]]],
+    targets: Sequence[Sequence[Sequence[float]]] | None = None,
+    *,
+    start: Sequence[float],
+    optimizer: str = "sgd",
+    **options: Any,
+) -> Problem:
+    """Tasks `mean (x - centre)^2`: the Hessian is the same diagonal for all of them."""
+    eye = torch.eye(len(start), dtype=F64)
+
+    def tasks(rows: Sequence[Sequence[Sequence[float]]]) -> Window:
+        return [[(eye, torch.tensor(c, dtype=F64)) for c in batch] for batch in rows]
+
+    return Problem(
+        linear,
+        "mse",
+        {"w": torch.tensor(start, dtype=F64)},
+        tasks(centres),
+        None if targets is None else tasks(targets),
+        optimizer,
+        options or {"lr": 0.3},
+    )
+
+
+class Regressor(nn.Module):
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.first, self.layer, self.last = nn.Linear(2, 8), layer, nn.Linear(8, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(torch.tanh(self.layer(self.first(x))))
+
+
+def trained(layer: nn.Module) -> tuple[nn.Module, torch.optim.Optimizer, Problem]:
+    """A model in train mode whose optimiser is warm and whose gradients are set."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Regressor(layer).double().train()
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+        problem = regression(3, 3, seed=4)
+        for x, y in problem.window[0]:
+            optimizer.zero_grad()
+            (model(x) - y).square().mean().backward()
+            optimizer.step()
+    return model, optimizer, problem
+
+
+def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """Everything that a plan must leave alone, torch's global generator included."""
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    moments = [
+        value
+        for entry in optimizer.state_dict()["state"].values()
+        for value in entry.values()
+        if isinstance(value, Tensor)
+    ]
+    tensors = [*model.state_dict().values(), *grads, *moments, torch.get_rng_state()]
+    return [tensor.detach().clone() for tensor in tensors]
+
+
+def same(a: list[Tensor], b: list[Tensor]) -> bool:
+    return len(a) == len(b) and all(torch.equal(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,210 @@
+"""The costate gradient against autograd through the whole rollout."""
+
+import math
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import towpath as tp
+from tests.oracles import training
+from tests.oracles.compare import assert_close, largest_error
+from towpath.control import Prior, costate_gradient
+from towpath.control.descent import feedback
+from towpath.weighters.start import Start
+from towpath.weighters.window import WindowProblem
+
+M = 3
+OPTIMISERS = {
+    "sgd": (tp.SGD, training.sgd, {"lr": 0.2}),
+    "momentum": (tp.SGD, training.sgd, {"lr": 0.1, "momentum": 0.8, "dampening": 0.3}),
+    "nesterov": (
+        tp.SGD,
+        training.sgd,
+        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
+    ),
+    "decayed": (tp.SGD, training.sgd, {"lr": 0.2, "weight_decay": 0.3}),
+    # eps: a cold first step depends on the gradient by about eps / |g|; at 1e-8 autograd, which
+    # subtracts two numbers of order 1 to get it, is itself only good to 4e-9
+    "adam": (tp.Adam, training.adam, {"lr": 0.05, "eps": 1e-6}),
+    "adam decayed": (tp.Adam, training.adam, {"lr": 0.05, "weight_decay": 0.1, "eps": 1e-3}),
+    "adamw": (
+        tp.Adam,
+        training.adam,
+        {"lr": 0.05, "weight_decay": 0.5, "decoupled": True, "betas": (0.7, 0.9), "eps": 1e-6},
+    ),
+}
+COSTS = {"own": {}, "targets": {"targets": True}, "replay": {"replay": True}}
+
+
+def warmed(optimiser, params, warm):
+    """The optimiser's state in the library and in the oracle after `warm` equal steps."""
+    rule, update, options = OPTIMISERS[optimiser]
+    step = partial(update, **options)
+    state = rule(**options).init(params)
+    x, memory = training.flat(params), None
+    here = state.at(x)
+    generator = torch.Generator().manual_seed(7)
+    for _ in range(warm):
+        g = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+        here = state.dynamics.step(here, g)
+        x, memory = step(x, memory, g)
+    assert_close(here.x, x, 1e-14)
+    return state.after(here), here.x, memory, step
+
+
+def compare(
+    optimiser, T, objective, loss, params, window, targets, *, warm=0, replay=False, **options
+):
+    """Costate gradient of the library, gradient of the oracle; the costs agree on the way."""
+    state, x, memory, step = warmed(optimiser, params, warm)
+    layout = state.dynamics.layout
+    problem = WindowProblem(
+        objective, Start.of(layout.unflatten(x), state), window, targets, replay=replay, **options
+    )
+    u = 0.1 + torch.rand(T, M, generator=torch.Generator().manual_seed(T), dtype=torch.float64)
+    nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
+    ours = costate_gradient(problem.model(nominal))
+    J, reference, end = training.cost_gradient(
+        u,
+        x,
+        memory,
+        step,
+        loss,
+        window,
+        targets,
+        replay=replay,
+        softmax=options.get("softmax", False),
+        frozen=options.get("frozen_moments", False),
+    )
+    assert math.fsum(nominal.state_costs) == pytest.approx(J, rel=1e-12)
+    assert_close(nominal.payload.final.x, end, 1e-12)
+    return ours, reference
+
+
+def compare_network(optimiser, T, cost, loss="mse", **options):
+    window = training.random_tasks(1, *[M] * T, loss=loss)
+    # no target after the first mini-batch, unless it is the only one
+    counts = [1] if T == 1 else [0, *[1 + t % 2 for t in range(1, T)]]
+    targets = training.random_tasks(2, *counts, loss=loss) if "targets" in COSTS[cost] else None
+    objective = tp.Objective.from_function(
+        lambda params, task: (training.network(params, task[0]), task[1]), loss=loss
+    )
+    return compare(
+        optimiser,
+        T,
+        objective,
+        partial(training.task_loss, loss=loss),
+        training.parameters(),
+        window,
+        targets,
+        replay="replay" in COSTS[cost],
+        **options,
+    )
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 6])
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_the_exact_adjoint_equals_autograd_through_the_rollout(optimiser, cost, T):
+    for warm in (0, 2):
+        ours, reference = compare_network(
+            optimiser, T, cost, warm=warm, exact_adjoint=True, curvature="gauss-newton"
+        )
+        assert_close(ours, reference, 1e-8)
+
+
+@pytest.mark.parametrize("curvature", ["none", "gauss-newton-exact", "hutchinson"])
+@pytest.mark.parametrize("optimiser", ["momentum", "adam"])
+def test_the_exact_adjoint_does_not_depend_on_the_curvature(optimiser, curvature):
+    ours, reference = compare_network(
+        optimiser, 4, "targets", "cross_entropy", exact_adjoint=True, curvature=curvature
+    )
+    assert_close(ours, reference, 1e-8)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("optimiser", ["nesterov", "adamw"])
+def test_the_exact_adjoint_follows_softmax_weights(optimiser, cost):
+    ours, reference = compare_network(optimiser, 4, cost, exact_adjoint=True, softmax=True)
+    assert_close(ours, reference, 1e-8)
+
+
+@pytest.mark.parametrize("optimiser", ["momentum", "adam", "adamw"])
+def test_frozen_moments_equal_autograd_with_the_moments_detached(optimiser):
+    options = {"exact_adjoint": True, "frozen_moments": True}
+    ours, reference = compare_network(optimiser, 5, "own", warm=1, **options)
+    assert_close(ours, reference, 1e-8)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_the_model_adjoint_is_biased_where_the_hessian_is_not_diagonal(optimiser):
+    """The comparison above can fail: a diagonal is not enough from the third mini-batch on."""
+    ours, reference = compare_network(optimiser, 2, "own", curvature="gauss-newton-exact")
+    assert_close(ours, reference, 1e-8)  # nothing lies between the last cost and the first action
+    ours, reference = compare_network(optimiser, 6, "own", curvature="gauss-newton-exact")
+    assert largest_error(ours, reference) > 1e-3
+
+
+def diagonal_task(generator):
+    """A linear model with orthogonal inputs: the mean squared error has a diagonal Hessian."""
+    Q, _ = torch.linalg.qr(torch.randn(6, 4, generator=generator, dtype=torch.float64))
+    scales = 0.5 + torch.rand(4, generator=generator, dtype=torch.float64)
+    return Q * scales, torch.randn(6, generator=generator, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_the_model_adjoint_is_exact_where_the_hessian_is_diagonal(optimiser, cost):
+    generator = torch.Generator().manual_seed(3)
+    T = 6
+    window = [[diagonal_task(generator) for _ in range(M)] for _ in range(T)]
+    targets = [[diagonal_task(generator)] for _ in range(T)] if cost == "targets" else None
+    objective = tp.Objective.from_function(
+        lambda params, task: (task[0] @ params["w"], task[1]), loss="mse"
+    )
+    for warm in (0, 2):
+        ours, reference = compare(
+            optimiser,
+            T,
+            objective,
+            lambda x, task: F.mse_loss(task[0] @ x, task[1]),
+            {"w": torch.randn(4, generator=generator, dtype=torch.float64)},
+            window,
+            targets,
+            warm=warm,
+            replay=cost == "replay",
+            curvature="gauss-newton-exact",
+        )
+        assert_close(ours, reference, 1e-8)
+
+
+@pytest.mark.parametrize("value", ["diagonal", "exact"])
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "adam"])
+def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser, value):
+    params, T = training.parameters(), 4
+    rule, _, options = OPTIMISERS[optimiser]
+    objective = tp.Objective.from_function(
+        lambda params, task: (training.network(params, task[0]), task[1]), loss="mse"
+    )
+    problem = WindowProblem(
+        objective,
+        Start.of(params, rule(**options).init(params)),
+        training.random_tasks(1, *[M] * T),
+        curvature="gauss-newton-exact",
+        exact_adjoint=True,
+    )
+    prior = Prior(5.0, 1 / M)
+    u = torch.full((T, M), 1 / M, dtype=torch.float64)
+    nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
+    direction = feedback(problem.model(nominal), u, nominal.states, prior, value)
+
+    def J(eps):
+        policy = direction.policy(eps)
+        return problem.rollout(policy, derivatives=False, nonnegative=False).cost(prior)
+
+    h = 1e-3
+    slope = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
+    assert slope < 0
+    assert direction.theta == pytest.approx(slope, rel=1e-7)
