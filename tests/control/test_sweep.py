@@ -44,7 +44,8 @@ def dense_value(value):
     V = torch.zeros(k, P, k, P, dtype=torch.float64)
     for p in range(P):
         V[:, p, :, p] = value.W[:, :, p]
-    L = getattr(value, "L", torch.zeros(k, P, 0, dtype=torch.float64)).reshape(k * P, -1)
+    L = getattr(value, "L", torch.zeros(k, 0, P, dtype=torch.float64))  # [k, r, P]
+    L = L.transpose(1, 2).reshape(k * P, -1)
     return V.reshape(k * P, k * P) - L @ L.T
 
 

@@ -29,9 +29,18 @@ def task_loss(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
             )
         return functional.mse_loss(outputs, targets)
     if targets.is_floating_point():
+        # class probabilities, as torch.nn.functional.cross_entropy takes them
+        if targets.shape != outputs.shape:
+            raise ValueError(
+                f"Found {targets.dtype} targets of shape {list(targets.shape)}; expected integer "
+                "labels for loss='cross_entropy', or class probabilities of the outputs' shape. "
+                "Use loss='mse' for regression tasks."
+            )
+        return functional.cross_entropy(outputs, targets)
+    if bool((targets < 0).any()):
         raise ValueError(
-            f"Found {targets.dtype} targets; expected integer labels for loss='cross_entropy'. "
-            "Use loss='mse' for regression tasks."
+            f"Found the label {int(targets.min())}; expected labels 0..{outputs.shape[-1] - 1}. "
+            "Leave out samples without a label: an ignored label would still count as curvature."
         )
     try:
         return functional.cross_entropy(outputs, targets)

@@ -283,7 +283,8 @@ class WindowProblem:
         )
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
-        wrong = bad_indices(here.losses, here.gradients)
+        # a gradient that is not finite leaves the trajectory finite: the model will say so
+        wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
         if not derivatives:
             return None, value, work, wrong
         J = here.gradients
