@@ -14,6 +14,7 @@ from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP
 from towpath.learners import MAML, ProtoNet
 from towpath.training.evaluation import (
+    AT_ONCE,
     PairedDifference,
     Score,
     evaluate,
@@ -134,13 +135,14 @@ def test_runs_of_different_lengths_are_not_compared():
         paired_difference(np.zeros(3), np.zeros(2))
 
 
-def test_evaluate_says_what_each_task_says_by_itself():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_evaluate_says_what_each_task_says_by_itself(workers):
     torch.manual_seed(0)
     learner = ProtoNet(nn.Sequential(nn.Linear(4, 5), nn.Tanh()).double())
-    tasks = [classification((1, 2), seed=i) for i in range(7)]
+    tasks = [classification((1, 2), seed=i) for i in range(AT_ONCE + 3)]
     calls: list[None] = []
     found = evaluate(
-        tp.Objective(learner),
+        tp.Objective(learner, workers=workers),
         learner.parameters(),
         iter(tasks),
         progress=lambda: calls.append(None),
@@ -157,7 +159,7 @@ def test_evaluate_says_what_each_task_says_by_itself():
     assert found.accuracies is not None
     np.testing.assert_allclose(found.accuracies, hits)
     np.testing.assert_allclose(found.losses, losses, rtol=1e-12)
-    assert len(calls) == 7
+    assert len(calls) == len(tasks)
 
 
 def test_evaluate_of_regression_has_losses_only():

@@ -7,6 +7,7 @@ averaged: its interval is much narrower than those of the two means.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from torch import Tensor
 from towpath.curvature import Objective
 
 Array = npt.NDArray[np.float64]
+AT_ONCE = 8
+"""tasks in memory at a time: enough for an objective's workers to share"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +89,15 @@ def evaluate(
     """Score of the parameters on the tasks, one forward pass each."""
     losses: list[float] = []
     accuracies: list[float] = []
-    for task in tasks:
-        said = objective.evaluate(params, [task], gradients=False, seed=seed)
-        losses.append(float(said.losses[0]))
+    stream = iter(tasks)
+    while some := list(islice(stream, AT_ONCE)):
+        said = objective.evaluate(params, some, gradients=False, seed=seed)
+        losses += said.losses.tolist()
         if said.accuracies is not None:
-            accuracies.append(float(said.accuracies[0]))
+            accuracies += said.accuracies.tolist()
         if progress is not None:
-            progress()
+            for _ in some:
+                progress()
     if not losses:
         raise ValueError("evaluate found no task; expected at least one.")
     return Score(np.array(accuracies) if accuracies else None, np.array(losses))
