@@ -403,22 +403,31 @@ def test_an_episode_of_nan_images_is_muted_for_a_real_learner():
     assert all(bool(part.isfinite().all()) for part in tensors(state))
 
 
-@pytest.mark.parametrize("fault", MUTED_FAULTS)
-def test_a_bad_target_is_left_out_and_recorded(fault):
-    tow = tp.TOW.towards_targets(shrink="none")
-    window = regression_window(2, 3, 0, {})
+def with_target(fault: str) -> Any:
+    """A step on good tasks whose targets have one that goes wrong."""
+    tow, goals = tp.TOW.towards_targets(shrink="none"), regression_window(2, 3, 9, {(1, 0): fault})
+    return step(regression_state(), regression_window(2, 4, 0, {}), tow, targets=goals)
 
-    def with_target(said: str) -> Any:
-        goals = regression_window(2, 3, 9, {(1, 0): said})
-        return step(regression_state(), window, tow, targets=goals)
 
+@pytest.mark.parametrize("fault", ["loss nan", "loss inf"])
+def test_a_target_with_a_bad_loss_is_left_out_and_recorded(fault):
     state, records = with_target(fault)
-    silent, _ = with_target("silent")
+    silent, silent_records = with_target("silent")
     assert same_training(state, silent)
+    assert records[0]["plan"]["cost"] == silent_records[0]["plan"]["cost"]
+    assert records[0]["plan"]["cost"] < records[0]["plan"]["nominal_cost"]
     assert records[0]["events"] == [{"event": "target not finite", "mini_batch": 1, "task": 0}]
-    assert all(w > 0 or w == 0 for record in records for w in record["weights"])
-    assert state.failures == 0
-    assert state.tasks == 6
+    assert (state.failures, state.tasks) == (0, 8)
+
+
+@pytest.mark.parametrize("fault", ["gradient nan", "curvature nan"])
+def test_a_target_with_bad_derivatives_keeps_the_nominal_and_is_recorded(fault):
+    state, records = with_target(fault)
+    uniform, _ = step(regression_state(), regression_window(2, 4, 0, {}), tp.Uniform())
+    assert same_training(state, uniform)
+    event = {"event": "plan failed: non-finite derivative, nominal kept"}
+    assert records[0]["events"] == [event]
+    assert state.failures == 1
 
 
 @pytest.mark.parametrize("weighter", [tp.TOW(beta=0.1), tp.TOW.faithful(beta=0.1)])
