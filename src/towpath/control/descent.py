@@ -47,25 +47,34 @@ class Direction:
 
 @dataclass(frozen=True)
 class Prior:
-    """`beta/2 |u - mu|^2` for each mini-batch."""
+    """`beta/2 |u - mu|^2` for each mini-batch; `scales` multiply beta mini-batch by mini-batch."""
 
     beta: float
     mu: float
+    scales: tuple[float, ...] | None = None
+
+    def precisions(self, T: int) -> Tensor:
+        """beta of each mini-batch `[T]`, float64."""
+        ones = (1.0,) * T
+        return self.beta * torch.tensor(self.scales or ones, dtype=torch.float64)
 
     def cost(self, actions: Tensor) -> float:
         """Sum over all mini-batches, float64."""
-        return 0.5 * self.beta * float((actions.double() - self.mu).square().sum())
+        squares = (actions.double() - self.mu).square().sum(1).cpu()
+        return 0.5 * float(self.precisions(len(actions)) @ squares)
 
     def gradient(self, actions: Tensor) -> Tensor:
         """`c_u [T, M]`, float64."""
-        return self.beta * (actions.double() - self.mu)
+        precisions = self.precisions(len(actions)).to(actions.device)
+        return precisions[:, None] * (actions.double() - self.mu)
 
 
 def feedback(
     model: Model, actions: Tensor, nominal: list[Tensor], prior: Prior, value: ValueKind
 ) -> Direction | Status:
     """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
-    sweep = backward_sweep(model, prior.gradient(actions), prior.beta, value)
+    precisions = prior.precisions(len(actions))
+    sweep = backward_sweep(model, prior.gradient(actions), precisions, value)
     if sweep is None or not np.isfinite(sweep.theta):
         return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base = actions.double()
@@ -84,7 +93,7 @@ def feedback(
         theta=sweep.theta,
         curvature=-sweep.theta,
         stationarity=max(float(gain.k.abs().max()) for gain in sweep.gains),
-        curvature_ratio=sweep.largest_eigenvalue / prior.beta,
+        curvature_ratio=sweep.largest_eigenvalue / float(precisions.min()),
     )
 
 
@@ -98,11 +107,11 @@ def constrained(
     H_state = condensed_hessian(model).cpu()
     if not (torch.isfinite(g).all() and torch.isfinite(H_state).all()):
         return Status.NON_FINITE_DERIVATIVE
-    eye = torch.eye(T * M, dtype=torch.float64)
-    factor = factorise(H_state + prior.beta * eye)
+    precisions = prior.precisions(T).repeat_interleave(M)
+    factor = factorise(H_state + torch.diag(precisions))
     if factor is None:
         return Status.NOT_POSITIVE_DEFINITE
-    H = H_state + (prior.beta + factor.rho) * eye
+    H = H_state + torch.diag(precisions + factor.rho)
     u = actions.double().cpu().reshape(-1)
     base = u.numpy()
     rows = (u - g).numpy().reshape(T, M)
@@ -129,5 +138,5 @@ def constrained(
         theta=float(g @ d),
         curvature=float(d @ H @ d),
         stationarity=float(np.abs(u.numpy().reshape(T, M) - nearest).max()),
-        curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / prior.beta,
+        curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / float(precisions.min()),
     )

@@ -161,16 +161,17 @@ class Sweep:
 
 
 def backward_sweep(
-    model: Model, prior_gradient: Tensor, beta: float, value: ValueKind
+    model: Model, prior_gradient: Tensor, beta: float | Tensor, value: ValueKind
 ) -> Sweep | None:
     """Gains about the nominal, or None if some Q_uu stays indefinite.
 
     Args:
         model: the linear-quadratic model.
         prior_gradient: `c_u = beta (u - mu)  [T, M]`, float64.
-        beta: precision of the prior.
+        beta: precision of the prior, or one for each stage `[T]`.
         value: "diagonal" or "exact".
     """
+    precisions = torch.as_tensor(beta, dtype=torch.float64).expand(len(model.stages))
     W = model.final_blocks()
     V: Value = (
         Diagonal(W) if value == "diagonal" else LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]))
@@ -183,7 +184,8 @@ def backward_sweep(
         cross = V.cross(stage)
         FVF = cross.q_uu().double()
         FVF = 0.5 * (FVF + FVF.T)
-        factor = factorise(FVF + beta * torch.eye(len(FVF), dtype=FVF.dtype, device=FVF.device))
+        eye = torch.eye(len(FVF), dtype=FVF.dtype, device=FVF.device)
+        factor = factorise(FVF + float(precisions[t]) * eye)
         if factor is None:
             return None
         q_u = prior_gradient[t] + stage.F_u_transposed(v).double()

@@ -65,6 +65,8 @@ class TOW:
         nominal: start from "uniform" weights or "random" ones (Dirichlet(1)).
         terminal: "none", or "replay": count the last mini-batch's cost after its step too.
         spread: with `beta="auto"`, the largest deviation relative to 1/M.
+        scale: with `beta="auto"`, one beta for the "window" (the mini-batches that matter more move
+            more), or one for each "mini-batch" (each moves by about the spread).
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
             cosine of what two halves of the targets ask for; "none" does not.
         max_trials: step sizes 1, 1/2, 1/4, ... tried per iteration.
@@ -99,6 +101,7 @@ class TOW:
     nominal: Literal["uniform", "random"] = "uniform"
     terminal: Literal["none", "replay"] = "none"
     spread: float = 0.5
+    scale: Literal["window", "mini-batch"] = "window"
     shrink: Literal["agreement", "none"] | None = None
     max_trials: int = 10
     tolerance: float = 1e-6
@@ -159,12 +162,19 @@ class TOW:
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":
-        """The preset `tow-targets`: scale-free on the simplex, shrunk where targets disagree."""
+        """The preset `tow-targets`: scale-free on the simplex, shrunk where targets disagree.
+
+        One iteration without curvature: measured with targets, both change the weights little
+        and cost as much as the rest of the plan (docs/decisions.md).
+        """
         options: dict[str, Any] = {
             "bounds": "simplex",
             "beta": "auto",
             "spread": 1.5,
+            "scale": "mini-batch",
             "shrink": "agreement",
+            "iterations": 1,
+            "curvature": "none",
         }
         return cls(**{**options, **overrides})
 
@@ -244,7 +254,7 @@ class TOW:
             if scale == 0.0 or largest == 0.0:
                 status = Status.CONVERGED if largest == 0.0 else Status.NO_AGREEMENT
                 return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
-            prior = Prior(M * largest / scale, mu)
+            prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
         result = ilqr(
             problem,
             nominal,
@@ -264,6 +274,14 @@ class TOW:
             agreement=agreement,
             curvature_ratio=result.curvature_ratio,
         )
+
+    def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
+        """beta of each mini-batch over the window's; one that asks for nothing stays put."""
+        if self.scale == "window":
+            return None
+        each = g0.abs().amax(1) / largest
+        # at most a thousandfold: a mini-batch without influence must not move on rounding
+        return tuple(float(s) for s in each.clamp_min(1e-3))
 
     def _shrinks(self, problem: WindowProblem) -> bool:
         return problem.targets is not None and self.shrink != "none"
