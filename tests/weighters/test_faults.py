@@ -442,6 +442,7 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("normalise", options(normalise="sofmax"), ("'sofmax'", "Did you mean 'softmax'?")),
     ("nominal", options(nominal="unifrom"), ("'unifrom'", "Did you mean 'uniform'?")),
     ("terminal", options(terminal="reply"), ("'reply'", "Did you mean 'replay'?")),
+    ("scale", options(scale="batch"), ("'batch'", "Did you mean 'mini-batch'?")),
     ("shrink", options(shrink="agree"), ("'agree'", "Did you mean 'agreement'?")),
     ("value of another type", options(value=3), ("value=3", "expected one of")),
     ("iterations below zero", options(iterations=-1), ("iterations=-1", "at least 0")),
