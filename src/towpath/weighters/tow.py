@@ -228,7 +228,8 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(start, u0.softmax(-1) if problem.softmax else u0, nominal, outcome, began)
+        first = u0.softmax(-1) if problem.softmax else u0
+        return _plan(start, first, nominal, outcome, muted, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -323,7 +324,12 @@ class _Outcome:
 
 
 def _plan(
-    start: Start, first: Tensor, nominal: Trajectory, outcome: _Outcome, began: float
+    start: Start,
+    first: Tensor,
+    nominal: Trajectory,
+    outcome: _Outcome,
+    muted: Muted,
+    began: float,
 ) -> Plan:
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
@@ -335,8 +341,11 @@ def _plan(
     total = Work(nominal.work.tasks, nominal.work.sketches)
     # a nominal that broke off leads nowhere: the state stays where it began
     final = rollout.final if finite else start.state
+    weights = (rollout.weights if finite else first.to(start.state.x)).clone()
+    for t in range(len(weights)):
+        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
     return Plan(
-        weights=rollout.weights if finite else first.to(start.state.x),
+        weights=weights,
         status=outcome.status,
         nominal_cost=nominal.cost(prior) if finite else math.nan,
         cost=chosen.cost(prior) if finite else math.nan,
