@@ -21,6 +21,7 @@ ORDER = [
     "training",
     "theory",
     "reports",
+    "recipes",
     "config",
     "progress",
     "commands",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from towpath.training.components import WEIGHTERS
+from towpath.weighters import WEIGHTERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

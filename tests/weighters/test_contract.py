@@ -15,13 +15,8 @@ import towpath as tp
 from tests.learners.tasks import classification
 from towpath.backbones import BACKBONES
 from towpath.learners import LEARNERS, ProtoNet
-from towpath.training.components import (
-    WEIGHTERS,
-    make_learner,
-    make_optimizer,
-    make_weighter,
-)
-from towpath.weighters import Muted, Weighter
+from towpath.training.components import make_learner, make_optimizer, make_weighter
+from towpath.weighters import WEIGHTERS, Muted, Weighter
 
 T, M = 3, 4
 Window = list[list[tp.Episode]]

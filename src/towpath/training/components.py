@@ -7,7 +7,6 @@ package was allowed explicitly; a run folder by itself never imports anything.
 import importlib
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,41 +17,7 @@ from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.training.recipe import Component
 from towpath.training.typed import RecipeError, chosen, options_for
-from towpath.weighters import TOW, Exploitation, Exploration, Random, Uniform, Weighter
-
-
-@dataclass(frozen=True)
-class WeighterEntry:
-    """How a weighter is made, and whether it plans towards the trusted tasks."""
-
-    make: Callable[..., Weighter]
-    options: Callable[..., Any]
-    """whose signature says the options"""
-    presets: Mapping[str, Any]
-    targets: bool = False
-
-
-def _tow(preset: TOW, *, targets: bool = False) -> WeighterEntry:
-    default = TOW()
-    differs = {
-        name: getattr(preset, name)
-        for name in TOW.__dataclass_fields__
-        if getattr(preset, name) != getattr(default, name)
-    }
-    return WeighterEntry(TOW, TOW, differs, targets)
-
-
-WEIGHTERS: dict[str, WeighterEntry] = {
-    "uniform": WeighterEntry(Uniform, Uniform, {}),
-    "random": WeighterEntry(Random, Random, {}),
-    "exploration": WeighterEntry(Exploration, Exploration, {}),
-    "exploitation": WeighterEntry(Exploitation, Exploitation, {}),
-    "tow": _tow(TOW()),
-    "tow-auto": _tow(TOW(beta="auto")),
-    "tow-faithful": _tow(TOW.faithful()),
-    "tow-targets": _tow(TOW.towards_targets(), targets=True),
-}
-"""Weighters by the name that a recipe and `compare` give them."""
+from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 
 
 def _adam(
@@ -124,7 +89,7 @@ def weighter_options(component: Component, allowed: Collection[str] = ()) -> dic
     if not isinstance(entry, WeighterEntry):
         return options_for(entry, given_options(component), "weighter")
     given = {**entry.presets, **given_options(component)}
-    return options_for(entry.options, given, "weighter", leave_out=("prior",))
+    return options_for(entry.make, given, "weighter", leave_out=("prior",))
 
 
 def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[Weighter, bool]:

@@ -69,7 +69,7 @@ class TOW:
             more), or one for each "mini-batch" (each moves by about the spread).
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
             cosine of what two halves of the targets ask for; "none" does not.
-        max_trials: step sizes 1, 1/2, 1/4, ... tried per iteration.
+        max_trials: step sizes 1, 1/2, 1/4, ... evaluated per iteration.
         tolerance: the weights count as stationary below this.
         sufficient_decrease: c1 of the acceptance test.
 
