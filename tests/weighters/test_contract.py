@@ -4,7 +4,7 @@ works on every learner, backbone and optimiser."""
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -81,13 +81,18 @@ class Case:
         )
 
 
+def task_of(seed: int, dtype: torch.dtype) -> tp.Episode:
+    """A task that says what a pool's episodes say: its group, and whether it is mislabelled."""
+    info = {"index": seed, "group": "abc"[seed % 3], "mislabelled": seed % 4 == 1}
+    return replace(classification((1, 1), seed=seed, dtype=dtype), info=info)
+
+
 def windows(count: int, tasks: int, first: int, dtype: torch.dtype) -> list[Window]:
     seeds = iter(range(first, first + count * T * tasks))
     return [
-        [[classification((1, 1), seed=next(seeds), dtype=dtype) for _ in range(tasks)]
-         for _ in range(T)]
+        [[task_of(next(seeds), dtype) for _ in range(tasks)] for _ in range(T)]
         for _ in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def made(name: str, *, dtype: torch.dtype = torch.float64) -> Case:
