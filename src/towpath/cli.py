@@ -39,6 +39,13 @@ class _Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         super().__init__(*args, **options)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse, and the innermost command's options, for the nearest spelling."""
+        found, rest = super().parse_known_args(args, namespace)
+        if not hasattr(found, "known_options"):
+            found.known_options = list(self._option_string_actions)
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(
             f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
@@ -269,8 +276,9 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments.overrides = _overrides(rest) if getattr(arguments, "takes_overrides", False) else []
     if rest and not getattr(arguments, "takes_overrides", False):
         raise UsageError(
-            f"towpath {arguments.command}: {rest[0]!r} is not an argument of it. Run `towpath "
-            f"{arguments.command} --help` to see what it takes."
+            f"towpath {arguments.command}: {rest[0]!r} is not an argument of it."
+            f"{nearest(rest[0], arguments.known_options)} Run `towpath {arguments.command} --help` "
+            "to see what it takes."
         )
     return arguments
 
@@ -325,8 +333,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DownloadError, TrainingStoppedError, OSError) as error:
         errors.print(_one_line(error))
         return 1
-    except KeyboardInterrupt:
-        errors.print("Interrupted.")
+    except KeyboardInterrupt as error:
+        errors.print(_one_line(error) or "Interrupted.")
         return 130
     except Exception as error:  # noqa: BLE001 - the last stop: a defect of ours, shown in full
         errors.print("".join(traceback.format_exception(error)))

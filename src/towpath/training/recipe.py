@@ -119,7 +119,7 @@ class Recipe:
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
         """A recipe from plain values; RecipeError says what is wrong with them."""
-        known = {f.name: f for f in fields(cls)}
+        known = [f.name for f in fields(cls)]
         values: dict[str, Any] = {}
         for key, value in mapping.items():
             if key not in known:
