@@ -146,6 +146,11 @@ CASES = {
         "'tow-targets'",
         "Set trusted.count",
     ),
+    "trusted data that is not there": (
+        recipe(trusted={"count": 3, "data": "glyfs"}),
+        "'glyfs'",
+        "Did you mean 'glyphs'?",
+    ),
     "too few trusted": (recipe(trusted={"count": 2, "per_batch": 3}), "per_batch is 3", "at most"),
     # devices
     "cuda without one": (recipe(device="cuda"), "device is 'cuda'", "expected cpu"),

@@ -35,6 +35,9 @@ class Trusted:
     """0 for none"""
     per_batch: int = 2
     """trusted tasks used with each mini-batch"""
+    data: str = ""
+    """a set, or a folder of images checked by hand; empty: the training data without the noise that
+    `episodes.label_noise` makes"""
 
 
 @dataclass(frozen=True)

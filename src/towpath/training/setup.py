@@ -123,7 +123,7 @@ def prepare(
     for other in (name, *recipe.test.also):
         extra = options if other == name else {}
         pool = load(other, root=data_root, split="test", **extra)
-        tests[_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
+        tests[set_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -132,7 +132,7 @@ def prepare(
         targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=_trusted(recipe, train, device),
+        trusted=_trusted(recipe, train, data_root, device),
         validation=validation,
         tests=tests,
         probes=[_probe(recipe, probe, data_root, device) for probe in recipe.probes],
@@ -147,10 +147,21 @@ def moved(window: Window, device: torch.device) -> list[list[Episode]]:
     return [[task.to(device) for task in batch] for batch in window]
 
 
-def _trusted(recipe: Recipe, train: ClassPool, device: torch.device) -> list[Episode]:
-    count = recipe.trusted.count
+def _trusted(
+    recipe: Recipe, train: ClassPool, data_root: str | Path | None, device: torch.device
+) -> list[Episode]:
+    count, name = recipe.trusted.count, recipe.trusted.data
     if not count:
         return []
+    if name:
+        own = load(name, root=data_root, split="all", **data_options({**recipe.data, "name": name}))
+        if own.image_shape != train.image_shape:
+            raise RecipeError(
+                f"The images of trusted.data {name!r} are {list(own.image_shape)}; expected "
+                f"{list(train.image_shape)}, as those of {train.name}. Set data.image_size and "
+                "data.channels."
+            )
+        train = own
     return [task.to(device) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
 
 
@@ -158,14 +169,16 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
     """Folders of the user's by their whole path, so that a run is resumed from anywhere."""
 
     def lasting(name: str) -> str:
-        return str(Path(name).expanduser().resolve()) if is_own_folder(name) else name
+        own = bool(name) and is_own_folder(name)
+        return str(Path(name).expanduser().resolve()) if own else name
 
     data = {**recipe.data, "name": lasting(recipe.data["name"])}
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
-    return replace(recipe, data=data, test=test)
+    trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
+    return replace(recipe, data=data, test=test, trusted=trusted)
 
 
-def _label(name: str) -> str:
+def set_label(name: str) -> str:
     """A set's name, or the last part of the path of a user's folder."""
     return Path(name).name or name
 
