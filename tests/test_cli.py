@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,19 +38,11 @@ def test_python_m_towpath_is_the_program_and_ends_at_ctrl_c(here):
     ) as process:
         records = here / "run" / "records.jsonl"
         while process.poll() is None and not (records.exists() and records.stat().st_size):
-            pass
+            time.sleep(0.05)
         process.send_signal(2)
         _, said = process.communicate(timeout=120)
     assert process.returncode == 130, said
-    assert said.decode().split() == [
-        "Interrupted;",
-        "go",
-        "on",
-        "with:",
-        "towpath",
-        "resume",
-        "run",
-    ]
+    assert " ".join(said.decode().split()) == "Interrupted; go on with: towpath resume run"
     assert (here / "run" / "checkpoints" / "last.safetensors").exists()
 
 
