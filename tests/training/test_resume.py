@@ -170,25 +170,31 @@ def die_at_write(recipe, tmp_path, write, expected):
     assert not [p.name for p in out.rglob("*") if p.name.startswith(".")]
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.slow)])
-def test_kills_at_random_moments_of_one_run(whole, tmp_path, kills):
-    recipe, expected = whole
-    out, log = tmp_path / "run", tmp_path / "log"
+@pytest.mark.parametrize(
+    ("kills", "steps"), [(5, 40), pytest.param(20, 200, marks=pytest.mark.slow)]
+)
+def test_kills_at_random_moments_of_one_run(whole, tmp_path, kills, steps):
+    recipe, _ = whole
+    log, timed, out = tmp_path / "log", tmp_path / "timed", tmp_path / "run"
+    longer = ["--training.steps", str(steps)]
     began = time.monotonic()
-    assert children.run([*train_words(recipe, tmp_path / "timed")], log) == 0
-    duration = time.monotonic() - began
+    child = children.start([*train_words(recipe, timed), *longer], log)
+    while child.is_alive() and not (timed / "records.jsonl").exists():
+        time.sleep(0.01)
+    startup = time.monotonic() - began
+    child.join()
+    training = time.monotonic() - began - startup
+    expected = outcome(timed)
     moments = random.Random(kills)
-    killed = 0
-    while killed < kills:
-        words = ["resume", str(out)] if (out / "config.yaml").exists() else train_words(recipe, out)
+    for _ in range(kills):
+        begun = (out / "config.yaml").exists()
+        words = ["resume", str(out)] if begun else [*train_words(recipe, out), *longer]
         child = children.start(words, log)
-        child.join(moments.uniform(0.2, 0.8) * duration)
-        if child.exitcode == 0:
-            break
+        # about half of the training in all, so that the run is not over before the last kill
+        child.join(moments.uniform(0.3, 1.0) * startup + moments.uniform(0, 1) * training / kills)
         child.kill()
         child.join()
-        killed += child.exitcode == -KILL
-    assert killed >= min(kills, 3), "the run was too fast to be killed"
+        assert child.exitcode == -KILL, "the run ended before it was killed"
     assert finish(out, log) == expected
 
 
