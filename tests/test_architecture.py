@@ -20,9 +20,11 @@ ORDER = [
     "weighters",
     "training",
     "theory",
+    "recipes",
     "reports",
     "config",
     "progress",
+    "board",
     "commands",
     "cli",
 ]

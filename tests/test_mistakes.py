@@ -257,6 +257,11 @@ CASES = {
     "evaluate no run": (words("evaluate", "empty"), "empty has no config.yaml", "run folder"),
     "evaluate one task": (words("evaluate", "done", "--tasks", "1"), "--tasks is 1", "at least 2"),
     "evaluate no number": (words("evaluate", "done", "--tasks", "all"), "--tasks", "'all'"),
+    "tensorboard without the extra": (
+        words("train", "tiny.yaml", "--tensorboard"),
+        "no package tensorboard",
+        "pip install 'towpath[tensorboard]'",
+    ),
     # predict
     "predict no run": (
         words("predict", "empty", "--support", "support", "--query", "query"),
@@ -339,6 +344,7 @@ def refused(argv, capsys):
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_answered_with_one_clear_sentence(name, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("towpath.board.find_spec", lambda name: None)  # whatever is installed
     case, found, remedy = CASES[name]
     argv = case.get("argv", ["train", "case.yaml", *NEW])
     if "train" in case:

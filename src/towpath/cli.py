@@ -128,11 +128,17 @@ def _recipe_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(takes_overrides=True)
 
 
+def _add_tensorboard(parser: argparse.ArgumentParser) -> None:
+    text = "write scalars to RUN/tensorboard as well (needs the extra)"
+    parser.add_argument("--tensorboard", action="store_true", help=text)
+
+
 def _shared(arguments: argparse.Namespace) -> commands.Common:
     return commands.Common(
         arguments.data_root,
         tuple(getattr(arguments, "allow_import", ())),
         shlex.join(["towpath", *arguments.argv]),
+        getattr(arguments, "tensorboard", False),
     )
 
 
@@ -201,6 +207,7 @@ def _add_runs(kinds: Any) -> None:
     )
     _recipe_options(trains)
     trains.add_argument("--seed", type=int, metavar="N")
+    _add_tensorboard(trains)
     compares = add(
         "compare",
         "Train with several weighters on the same tasks and compare them pairwise.",
@@ -217,6 +224,7 @@ def _add_runs(kinds: Any) -> None:
         lambda a, c: commands.resume_run(c, Path(a.folder), _shared(a)),
     )
     resumes.add_argument("folder", metavar="RUN")
+    _add_tensorboard(resumes)
     _common(resumes)
     evaluates = add(
         "evaluate",

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from towpath.board import BoardReporter, require_tensorboard
 from towpath.config import read_recipe, recipe_text, shipped_recipes
 from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
@@ -26,6 +27,7 @@ from towpath.reports import comparison_table, write_figures, write_sample_tasks
 from towpath.training import (
     Recipe,
     RecipeError,
+    Reporter,
     RunFolder,
     begin_comparison,
     evaluate,
@@ -51,12 +53,17 @@ class Common:
     data_root: str | None = None
     allowed: Collection[str] = ()
     command: str = ""
+    tensorboard: bool = False
 
 
 @contextmanager
-def _reporting(console: Console, out: Path) -> Iterator[ConsoleReporter]:
+def _reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
     """Progress on the console, closed whatever happens; an interrupted run says how to go on."""
-    reporter = ConsoleReporter(console)
+    shown = ConsoleReporter(console)
+    reporter: ConsoleReporter | BoardReporter = shown
+    if board:
+        require_tensorboard()
+        reporter = BoardReporter(shown, out)
     try:
         yield reporter
     except KeyboardInterrupt:
@@ -64,12 +71,13 @@ def _reporting(console: Console, out: Path) -> Iterator[ConsoleReporter]:
             raise
         raise KeyboardInterrupt(f"Interrupted; go on with: towpath resume {out}") from None
     finally:
+        shown.close()
         reporter.close()
 
 
 def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) -> None:
     """`towpath train`."""
-    with _reporting(console, out) as reporter:
+    with _reporting(console, out, common.tensorboard) as reporter:
         train(
             out,
             recipe,
@@ -115,12 +123,17 @@ def go_on_comparing(console: Console, out: Path, common: Common) -> None:
 def resume_run(console: Console, path: Path, common: Common) -> None:
     """`towpath resume`, of a run or of a comparison."""
     if is_comparison(path):
+        if common.tensorboard:
+            raise RecipeError(
+                f"--tensorboard found the comparison {path}; expected a single run. Leave it out: "
+                "the comparison's curves are drawn as pictures."
+            )
         go_on_comparing(console, path, common)
         return
     if RunFolder.open(path).finished:
         console.print(f"{path} is finished already.", highlight=False, soft_wrap=True)
         return
-    with _reporting(console, path) as reporter:
+    with _reporting(console, path, common.tensorboard) as reporter:
         resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
     console.print(f"The run is in {path}", highlight=False, soft_wrap=True)
 
