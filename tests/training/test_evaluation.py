@@ -14,7 +14,7 @@ from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP
 from towpath.learners import MAML, ProtoNet
 from towpath.training.evaluation import (
-    AT_ONCE,
+    SIDE_BY_SIDE,
     PairedDifference,
     Score,
     evaluate,
@@ -139,13 +139,13 @@ def test_runs_of_different_lengths_are_not_compared():
 def test_evaluate_says_what_each_task_says_by_itself(workers):
     torch.manual_seed(0)
     learner = ProtoNet(nn.Sequential(nn.Linear(4, 5), nn.Tanh()).double())
-    tasks = [classification((1, 2), seed=i) for i in range(AT_ONCE + 3)]
-    calls: list[None] = []
+    tasks = [classification((1, 2), seed=i) for i in range(SIDE_BY_SIDE + 3)]
+    calls: list[int] = []
     found = evaluate(
         tp.Objective(learner, workers=workers),
         learner.parameters(),
         iter(tasks),
-        progress=lambda: calls.append(None),
+        progress=calls.append,
     )
     outputs = [learner(learner.parameters(), task) for task in tasks]
     hits = [
@@ -159,7 +159,7 @@ def test_evaluate_says_what_each_task_says_by_itself(workers):
     assert found.accuracies is not None
     np.testing.assert_allclose(found.accuracies, hits)
     np.testing.assert_allclose(found.losses, losses, rtol=1e-12)
-    assert len(calls) == len(tasks)
+    assert calls == [SIDE_BY_SIDE, len(tasks)]
 
 
 def test_evaluate_of_regression_has_losses_only():

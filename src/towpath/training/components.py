@@ -6,6 +6,7 @@ package was allowed explicitly; a run folder by itself never imports anything.
 
 import importlib
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -13,6 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
+from towpath.data import load_folder
+from towpath.data.glyphs import load_glyphs
+from towpath.data.registry import is_own_folder, known
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.training.recipe import Component
@@ -83,6 +87,16 @@ def given_options(component: Component) -> dict[str, Any]:
     return {key: value for key, value in component.items() if key != "name"}
 
 
+def data_options(component: Component) -> dict[str, Any]:
+    """The options of the data set, checked against its loader; only those that were given."""
+    name, given = component["name"], given_options(component)
+    loader: Callable[..., Any] = load_folder
+    if not is_own_folder(name):
+        loader = load_glyphs if name == "glyphs" else known(name).load
+    checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
+    return {key: checked[key] for key in given}
+
+
 def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
     """All options of a weighter, presets and defaults filled in."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
@@ -99,13 +113,24 @@ def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[
     if isinstance(entry, WeighterEntry):
         return entry.make(**options), entry.targets
     made: Weighter = entry(**options)
+    if not callable(getattr(made, "plan", None)):
+        raise RecipeError(
+            f"weighter.name is {component['name']!r}, which has no method plan; expected a "
+            "weighter. Derive the class from towpath.MiniBatchWeighter."
+        )
     return made, False
 
 
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
     """The outer optimiser before its first step."""
     entry = named(OPTIMIZERS, component, "optimizer")
-    rule: Adam | SGD = entry(**options_for(entry, given_options(component), "optimizer"))
+    options = options_for(entry, given_options(component), "optimizer")
+    rate = options.get("meta_lr", 1.0)
+    if not (isinstance(rate, int | float) and 0 < rate < math.inf):
+        raise RecipeError(
+            f"optimizer.meta_lr is {rate!r}; expected a finite number above 0, such as 0.001."
+        )
+    rule: Adam | SGD = entry(**options)
     return rule.init(params)
 
 

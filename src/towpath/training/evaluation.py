@@ -18,8 +18,8 @@ from torch import Tensor
 from towpath.curvature import Objective
 
 Array = npt.NDArray[np.float64]
-AT_ONCE = 8
-"""tasks in memory at a time: enough for an objective's workers to share"""
+SIDE_BY_SIDE = 8
+"""tasks asked for together, so that the workers share them; the scores do not depend on it"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,20 +84,19 @@ def evaluate(
     tasks: Iterable[Any],
     *,
     seed: int = 0,
-    progress: Callable[[], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Score:
-    """Score of the parameters on the tasks, one forward pass each."""
+    """Score of the parameters on the tasks, one forward pass each; `progress` hears how many."""
     losses: list[float] = []
     accuracies: list[float] = []
-    stream = iter(tasks)
-    while some := list(islice(stream, AT_ONCE)):
-        said = objective.evaluate(params, some, gradients=False, seed=seed)
+    source = iter(tasks)
+    while batch := list(islice(source, SIDE_BY_SIDE)):
+        said = objective.evaluate(params, batch, gradients=False, seed=seed)
         losses += said.losses.tolist()
         if said.accuracies is not None:
             accuracies += said.accuracies.tolist()
         if progress is not None:
-            for _ in some:
-                progress()
+            progress(len(losses))
     if not losses:
         raise ValueError("evaluate found no task; expected at least one.")
     return Score(np.array(accuracies) if accuracies else None, np.array(losses))
