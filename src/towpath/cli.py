@@ -235,6 +235,16 @@ def _add_runs(kinds: Any) -> None:
     evaluates.add_argument("folder", metavar="RUN")
     evaluates.add_argument("--tasks", type=int, default=600, metavar="N")
     _common(evaluates)
+    audits = add(
+        "audit",
+        "The training tasks that a run's weights trusted least, as a table and a picture.",
+        "towpath audit towpath-demo/tow-targets-seed0",
+        lambda a, c: commands.audit_run(c, Path(a.folder), a.last, a.rows, _shared(a)),
+    )
+    audits.add_argument("folder", metavar="RUN")
+    audits.add_argument("--last", type=int, default=100, metavar="N", help="steps to look back")
+    audits.add_argument("--rows", type=int, default=15, metavar="N", help="tasks to list")
+    _common(audits)
     predicts = add(
         "predict",
         "Classify the images of a folder after adapting to a folder of examples.",

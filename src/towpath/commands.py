@@ -23,7 +23,7 @@ from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
 from towpath.progress import ConsoleReporter, figure
-from towpath.reports import comparison_table, write_figures, write_sample_tasks
+from towpath.reports import audit, audit_table, comparison_table, write_figures, write_sample_tasks
 from towpath.training import (
     Recipe,
     RecipeError,
@@ -230,6 +230,37 @@ def _as_trained(images: list[Tensor], ink_is_one: bool) -> Tensor:
     """Stacked, and turned to ink = 1 where the run was trained so and the paper is light."""
     stack = torch.stack(images)
     return 1 - stack if ink_is_one and float(stack.mean()) > 0.5 else stack
+
+
+def audit_run(console: Console, path: Path, last: int, rows: int, common: Common) -> None:
+    """`towpath audit`: the training tasks that the plan trusted least, as a table and a picture."""
+    if last < 1 or rows < 1:
+        raise RecipeError(f"--last is {last} and --rows {rows}; expected at least 1 each.")
+    folder = RunFolder.open(path)
+    result = audit(folder.records(), last)
+    if result is None:
+        raise RecipeError(
+            f"{path} has no weighed tasks yet; expected a run that trained for at least one "
+            f"window. Run: towpath resume {path}"
+        )
+    console.print(audit_table(result, rows))
+    for group, trust, count in result.by_group()[:5]:
+        console.print(f"  {group}: mean weight {trust:.2f} over {count} tasks", highlight=False)
+    area = result.area_under_curve
+    if area is not None:
+        console.print(f"area under the ROC curve for mislabelled tasks: {area:.3f}")
+    recipe, _ = folder.config()
+    sampler = prepare(recipe, common.data_root, common.allowed).windows.sampler
+    shown = [task for task in result.tasks if task.index >= 0]
+    picks = [*shown[:6], *shown[-2:]]
+    picture = write_sample_tasks(
+        path / "audit.png",
+        [sampler.episode(task.index) for task in picks],
+        [task.trust for task in picks],
+        "Least trusted training tasks, and the two most trusted (bottom): support | query",
+        average=1.0,
+    )
+    console.print(f"  {picture}", highlight=False, soft_wrap=True)
 
 
 def list_recipes(console: Console) -> None:

@@ -93,15 +93,22 @@ def _weights(runs: Sequence[RunSeries], title: str) -> Figure:
 
 
 def write_sample_tasks(
-    path: Path, episodes: Sequence[Episode], weights: Sequence[float], title: str
+    path: Path,
+    episodes: Sequence[Episode],
+    weights: Sequence[float],
+    title: str,
+    average: float | None = None,
 ) -> Path:
-    """One row a task: support images, then query images under their given labels."""
+    """One row a task: support images, then query images under their given labels.
+
+    `average` is what a weight is relative to; None for the mean of those shown.
+    """
     rows = len(episodes)
     ways = episodes[0].ways
     columns = ways + 1 + min(2 * ways, len(episodes[0].query_x))
     figure = Figure(figsize=(0.62 * columns + 2.2, 0.75 * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    uniform = sum(weights) / len(weights)
+    uniform = sum(weights) / len(weights) if average is None else average
     for row, (episode, weight) in enumerate(zip(episodes, weights, strict=True)):
         wrong = bool(episode.info.get("mislabelled"))
         for axes in grid[row]:
@@ -109,7 +116,11 @@ def write_sample_tasks(
         first_of = [int((episode.support_y == k).nonzero()[0, 0]) for k in range(ways)]
         for column, index in enumerate(first_of):
             _draw(grid[row][column], episode.support_x[index].numpy(), str(column), "black")
-        for column, (image, label) in enumerate(zip(episode.query_x, episode.query_y, strict=True)):
+        # one image of each class in turn, so that few columns still show every label
+        turn = sorted(range(len(episode.query_y)), key=lambda i: (i % _per_class(episode), i))
+        for column, (image, label) in enumerate(
+            (episode.query_x[i], episode.query_y[i]) for i in turn
+        ):
             if ways + 1 + column >= columns:
                 break
             axes = grid[row][ways + 1 + column]
@@ -126,6 +137,10 @@ def write_sample_tasks(
         )
     figure.suptitle(title, fontsize=10)
     return _save(figure, path)
+
+
+def _per_class(episode: Episode) -> int:
+    return max(1, len(episode.query_y) // episode.ways)
 
 
 def _draw(axes: Any, image: np.ndarray[Any, Any], label: str, colour: str) -> None:

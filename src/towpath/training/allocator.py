@@ -10,7 +10,7 @@ import logging
 import platform
 
 logger = logging.getLogger(__name__)
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
 
 
 def keep_freed_memory() -> bool:
@@ -22,6 +22,8 @@ def keep_freed_memory() -> bool:
         libc.mallopt(M_MMAP_THRESHOLD, 1 << 30)
         and libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
         and libc.mallopt(M_TOP_PAD, 1 << 26)
+        # worker threads would otherwise get arenas of their own, which do give memory back
+        and libc.mallopt(M_ARENA_MAX, 1)
     )
     logger.info("allocator: %s", "freed memory is kept" if done else "unchanged")
     return bool(done)
