@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.training.runs import run, tiny
+from towpath.cli import main
 from towpath.reports import audit
 
 
@@ -48,3 +50,17 @@ def test_only_the_last_steps_count_and_the_least_trusted_come_first():
 
 def test_records_without_weights_give_nothing():
     assert audit([{"step": 1, "events": []}]) is None
+
+
+def test_the_command_lists_the_tasks_and_draws_them(tmp_path, capsys):
+    path = run(tmp_path / "run", tiny("tow-targets"))
+    assert main(["audit", str(path), "--last", "20", "--rows", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "Least trusted training tasks, steps 21 to 40" in text
+    assert "area under the ROC curve" in text
+    assert (path / "audit.png").stat().st_size > 5000
+
+
+def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
+    assert main(["audit", str(tmp_path)]) == 2
+    assert "expected a run folder" in capsys.readouterr().err
