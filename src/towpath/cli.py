@@ -235,6 +235,13 @@ def _add_runs(kinds: Any) -> None:
     evaluates.add_argument("folder", metavar="RUN")
     evaluates.add_argument("--tasks", type=int, default=600, metavar="N")
     _common(evaluates)
+    benches = add(
+        "bench",
+        "What a run of a recipe will cost on this machine, from one short measurement.",
+        "towpath bench omniglot-protonet --weighter.name tow",
+        lambda a, c: commands.bench_recipe(c, _recipe(a), _shared(a)),
+    )
+    _recipe_options(benches)
     audits = add(
         "audit",
         "The training tasks that a run's weights trusted least, as a table and a picture.",

@@ -39,6 +39,8 @@ from towpath.training import (
 )
 from towpath.training.compare import asked_for, run_name
 from towpath.training.components import EMBEDDING_LEARNERS
+from towpath.training.estimate import estimate
+from towpath.training.loop import one_thread_a_task
 from towpath.training.setup import prepare
 
 DEMO_FOLDER = "towpath-demo"
@@ -261,6 +263,30 @@ def audit_run(console: Console, path: Path, last: int, rows: int, common: Common
         average=1.0,
     )
     console.print(f"  {picture}", highlight=False, soft_wrap=True)
+
+
+def bench_recipe(console: Console, recipe: Recipe, common: Common) -> None:
+    """`towpath bench`: what a run of the recipe will cost on this machine."""
+    with one_thread_a_task():
+        cost = estimate(prepare(recipe, common.data_root, common.allowed))
+    console.print(
+        f"{recipe.name} with {recipe.weighter['name']}: {cost.seconds_per_step:.2f} s a step, "
+        f"{cost.overhead:.1f} times uniform ({cost.uniform_seconds_per_step:.2f} s)",
+        highlight=False,
+    )
+    console.print(
+        f"expected for {recipe.training.steps} steps: {_duration(cost.training_seconds)} of "
+        f"training and {_duration(cost.evaluation_seconds)} of validation and test; a plan keeps "
+        f"about {cost.plan_bytes / 2**20:.0f} MiB beyond the evaluation",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def list_recipes(console: Console) -> None:

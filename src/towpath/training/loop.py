@@ -79,7 +79,7 @@ def train(
     recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
     recipe = with_lasting_paths(recipe)
     refuse_existing(path)
-    with _one_thread_a_task():
+    with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed)
         made_with = {**trained_shape(setup), "command": command, "versions": versions()}
         return _run(RunFolder.create(path, recipe, made_with), setup, reporter)
@@ -98,7 +98,7 @@ def resume(
     if summary is not None:
         return summary
     recipe, _ = folder.config()
-    with _one_thread_a_task():
+    with one_thread_a_task():
         return _run(folder, prepare(recipe, data_root, allowed), reporter)
 
 
@@ -295,7 +295,7 @@ def evaluation_mode(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread_a_task() -> Iterator[None]:
+def one_thread_a_task() -> Iterator[None]:
     """Every task is computed by one thread, so that sums do not depend on how many there are."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
