@@ -1,4 +1,4 @@
-"""The functions behind `towpath train | compare | resume | evaluate | predict | recipes | demo`.
+"""The functions behind `towpath train`, `compare`, `resume`, `evaluate`, `report` and the like.
 
 Each takes plain arguments and a rich console; wrong input is raised as a ValueError whose text is
 one sentence for the user.
@@ -21,7 +21,7 @@ from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
 from towpath.progress import ConsoleReporter, figure
-from towpath.reports import comparison_table, write_figures, write_sample_tasks
+from towpath.reports import comparison_table, write_figures, write_report, write_sample_tasks
 from towpath.training import (
     Recipe,
     RecipeError,
@@ -117,6 +117,13 @@ def resume_run(console: Console, path: Path, common: Common) -> None:
         resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
     finally:
         reporter.close()
+
+
+def report_runs(console: Console, folders: Sequence[Path], out: Path, of_paper: bool) -> None:
+    """`towpath report`: one page, and what is missing in it."""
+    for line in write_report(folders, out, of_paper=of_paper):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> None:
@@ -238,6 +245,9 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     console.print(
         f"  {_demo_tasks(recipe, out, seeds[0], common)}", highlight=False, soft_wrap=True
     )
+    page = out / "report.html"
+    write_report([out], page)
+    console.print(f"Open this in a browser: {page}", highlight=False, soft_wrap=True)
 
 
 def _demo_tasks(recipe: Recipe, out: Path, seed: int, common: Common) -> Path:

@@ -80,7 +80,7 @@ def gradient_sigma(lipschitz: float, *, inner_lr: float = 0.0, smoothness: float
 def weighted_sigma(sigma: float, delta: float, tasks: int) -> float:
     """sigma~ = sigma (delta + 1/sqrt(M)): the same for the weighted loss of a mini-batch."""
     delta = _checked("delta", delta, zero=True)
-    return _checked("sigma", sigma, zero=True) * (delta + _tasks(tasks) ** -0.5)
+    return _checked("sigma", sigma, zero=True) * (delta + 1 / math.sqrt(_tasks(tasks)))
 
 
 def adapted_smoothness(
