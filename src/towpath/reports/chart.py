@@ -54,6 +54,8 @@ class Axes:
     """horizontal lines with a word each"""
     diagonal: bool = False
     """a line where y = x"""
+    whole: bool = False
+    """whether y counts things: no ticks between whole numbers"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _at(x: Scale, y: Scale, a: float, b: float) -> str:
 
 def _frame(axes: Axes, x: Scale, y: Scale) -> str:
     parts = []
-    for tick in y.ticks():
+    for tick in (t for t in y.ticks() if not axes.whole or t == int(t)):
         at = y(tick)
         parts.append(f'<path class="grid" d="M{x.start:g},{at:.1f}H{x.end:g}"/>')
         parts.append(f'<text class="tick" x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">')

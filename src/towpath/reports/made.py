@@ -20,17 +20,18 @@ def theory_section(study: Study) -> Section:
         assert run.recipe is not None
         assert run.delta is not None
         alpha, M = float(run.recipe.optimizer.get("meta_lr", 0.001)), run.batch
-        mean = sum(d for _, d in run.deviations) / len(run.deviations)
-        sums = weight_sum_bound(run.delta, M)
-        floor = smallest_epsilon_0(alpha, run.largest_loss, run.delta, M)
+        delta = run.delta if run.weighs else 0.0  # 1/M in single precision is not a deviation
+        mean = sum(d for _, d in run.deviations) / len(run.deviations) if run.weighs else 0.0
+        sums = weight_sum_bound(delta, M)
+        floor = smallest_epsilon_0(alpha, run.largest_loss, delta, M)
         rows.append(
             [
                 Cell(label, f"head s{study.colour(label) % 8}"),
-                Cell(number(run.delta, 4)),
+                Cell(number(delta, 4)),
                 Cell(number(mean, 4)),
                 Cell(str(M)),
                 Cell(tick_text(alpha)),
-                Cell(f"{run.delta + M**-0.5:.3f} σ"),
+                Cell(f"{delta + M**-0.5:.3f} σ"),
                 Cell(f"{2 / (alpha * sums):,.0f}"),
                 Cell(number(run.largest_loss, 2)),
                 Cell(f"{floor:.3g}"),

@@ -323,7 +323,8 @@ def reached_section(study: Study) -> Section:
     unfinished = not all(run.finished for run in study.runs[study.baseline])
     note = f"Goal: {goal}, {study.baseline}'s last validation"
     note += " so far (it is not finished)." if unfinished else "."
-    note += " Only validated steps can be told apart."
+    note += " Only validated steps can be told apart. Tasks: those trained on, trusted ones that a "
+    note += "weighter trains on among them."
     columns = ["weighter", "steps", f"of {study.baseline}'s steps", "tasks", "training"]
     columns += [f"of {study.baseline}'s time", "seeds there"]
     table = Table(f"Until {study.baseline}'s final accuracy", columns, rows, note)

@@ -30,7 +30,8 @@ def paper_chapter(studies: Sequence[Study]) -> Chapter:
         ran += bool(own)
         blocks = [*_BUILDERS[part.key](own)] if own or part.key in _WITHOUT_RUNS else []
         absent = [name for name in part.recipes if name not in by_recipe]
-        blocks += [_not_run(name) for name in absent]
+        if absent:
+            blocks.append(_not_run(absent))
         sections.append(Section(part.key, part.title, part.about, blocks))
     others = sorted(set(by_recipe) - {name for part in paper.PARTS for name in part.recipes})
     missing = [f"{name} is not a recipe of the paper and is not shown here." for name in others]
@@ -54,8 +55,9 @@ def paper_chapter(studies: Sequence[Study]) -> Chapter:
     )
 
 
-def _not_run(name: str) -> Note:
-    return Note(f"{name} was not run. To run it: towpath compare {name} --seeds 0,1,2", "missing")
+def _not_run(names: Sequence[str]) -> Note:
+    how = f"towpath compare {names[0]} --seeds 0,1,2"
+    return Note(f"Not run: {', '.join(names)}. For example: {how}", "missing")
 
 
 def _figure_1(studies: Sequence[Study]) -> list[Block]:

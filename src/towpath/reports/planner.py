@@ -52,14 +52,16 @@ def planner_section(study: Study) -> Section:
                        "A step of 1 is the plan's full step; each rejected trial halves it."),
             _over_time(study, labels, "iterations", "Iterations until iLQR ended",
                        "iterations of a window", _iterations, (0.0,),
-                       "Iterations used before convergence, the limit, or no further decrease."),
+                       "Iterations used before convergence, the limit, or no further decrease.",
+                       whole=True),
         ]  # fmt: skip
         blocks += [Figures([f for f in figures if f.svg]), _statuses(study, labels)]
     figures = [
         _over_time(study, study.labels, "effective", "Effective number of tasks",
                    "tasks that count in a mini-batch", _effective, (),
                    "(sum w)² / sum w²: the mini-batch size under uniform weights, 1 if one task "
-                   "has all the weight."),
+                   "has all the weight. A weighter without targets trains on the trusted tasks "
+                   "too, so its mini-batches are larger."),
         _over_time(study, study.labels, "agreement", "Agreement of the trusted tasks",
                    "cosine of what two halves ask for", _agreement, (0.0, 1.0),
                    "Near 0: no evidence that weighting helps, and the plan shrinks to uniform. "
@@ -137,6 +139,7 @@ def _over_time(
     figure_of: Any,
     include: tuple[float, ...],
     note: str,
+    whole: bool = False,
 ) -> Figure:
     """A figure of every window's plan, for each weighter: mean, with its range where thinned."""
     lines = []
@@ -156,7 +159,7 @@ def _over_time(
     ends = "; ".join(f"{ln.label} ends at {ln.points[-1][1]:.3g}" for ln in drawn)
     svg = draw_lines(
         Words(f"{study.name}-{key}", f"{study.title}: {title.lower()}", ends),
-        Axes("step", unit, include_y=include),
+        Axes("step", unit, include_y=include, whole=whole),
         lines,
     )
     named = direct_labels(drawn)

@@ -13,7 +13,9 @@ from towpath.reports.series import Band, moving_average, pooled
 from towpath.reports.study import Study
 
 COLUMNS = 48
-"""of a heat map"""
+"""of a heat map, where there are tasks enough"""
+TASKS_A_CELL = 8
+"""fewer make noise rather than a picture"""
 ROWS = 30
 NAMED = 3
 """groups named at each end of the lines"""
@@ -74,10 +76,13 @@ def _binned(
 ) -> tuple[list[float], dict[str, list[Band | None]]]:
     """Edges of equal parts of the steps, and each group's mean relative weight in them."""
     last = max((run.steps for run in runs), default=0)
-    count = max(1, min(columns, last))
+    names = {g for run in runs for g in run.groups}
+    tasks = sum(len(steps) for run in runs for steps, _ in run.groups.values())
+    enough = max(12, tasks // max(1, TASKS_A_CELL * len(names)))
+    count = max(1, min(columns, last, enough))
     edges = np.linspace(0.5, last + 0.5, count + 1)
     groups: dict[str, list[Band | None]] = {}
-    for name in sorted({g for run in runs for g in run.groups}):
+    for name in sorted(names):
         steps = np.concatenate(
             [np.asarray(run.groups[name][0]) for run in runs if name in run.groups]
         )
@@ -257,7 +262,7 @@ def _sample_table(label: str, run: RunData) -> Table:
             accuracies = record.get("accuracies") or [None] * M
             episodes.append((weight * M, task, record["losses"][i], accuracies[i], record["step"]))
     episodes.sort(key=lambda e: -e[0])
-    picks = episodes if len(episodes) <= 10 else [*episodes[:5], *episodes[-5:]]
+    picks = episodes if len(episodes) <= 8 else [*episodes[:4], *episodes[-4:]]
     top = max(e[0] for e in picks) or 1.0
     flagged = any(task.get("mislabelled") for _, task, *_ in picks)
     rows = []
