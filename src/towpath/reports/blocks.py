@@ -52,7 +52,6 @@ class Figures:
     """Charts side by side."""
 
     items: Sequence[Figure]
-    small: bool = False
     block = "figures"
 
 
@@ -110,6 +109,15 @@ def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
     if value is None or value != value:  # NaN
         return "–"
     return f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
+
+
+def score_text(value: float, metric: str) -> str:
+    """An accuracy in per cent, a loss as it is.
+
+    >>> score_text(0.5, "accuracy"), score_text(0.5, "loss")
+    ('50.0 %', '0.500')
+    """
+    return f"{number(100 * value)} %" if metric == "accuracy" else number(value, 3)
 
 
 def seconds_text(value: float | None) -> str:

@@ -12,6 +12,7 @@ from towpath.reports.blocks import (
     Table,
     number,
     p_text,
+    score_text,
     seconds_text,
 )
 from towpath.reports.chart import Axes, Interval, Line, Words, direct_labels, interval_chart
@@ -178,7 +179,9 @@ def _state(study: Study, label: str) -> str:
     if not any(run.steps for run in runs):
         return "not run yet"
     run = runs[0]
-    last = f", last validation {number(100 * run.checks[-1].score)} %" if run.checks else ""
+    last = ""
+    if run.checks:
+        last = f", last validation {score_text(run.checks[-1].score, run.checks[-1].metric)}"
     return f"running: step {run.steps} of {run.asked_steps or '?'}{last}"
 
 
@@ -319,7 +322,8 @@ def reached_section(study: Study) -> Section:
                     Cell(f"{r.reached} of {r.seeds}"),
                 ]
             )
-    goal = ", ".join(f"{100 * t:.1f} %" for t in targets.values())
+    metric = next(run.checks[0].metric for run in study.all if run.checks)
+    goal = ", ".join(score_text(t, metric) for t in targets.values())
     unfinished = not all(run.finished for run in study.runs[study.baseline])
     note = f"Goal: {goal}, {study.baseline}'s last validation"
     note += " so far (it is not finished)." if unfinished else "."

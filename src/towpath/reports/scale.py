@@ -24,9 +24,10 @@ class Scale:
 
     def ticks(self, count: int = 5) -> list[float]:
         """Round values inside the range."""
-        return (
-            log_ticks(self.low, self.high) if self.log else nice_ticks(self.low, self.high, count)
-        )
+        if self.log:
+            return log_ticks(self.low, self.high)
+        few = nice_ticks(self.low, self.high, count)
+        return few if len(few) > 2 else nice_ticks(self.low, self.high, 2 * count)
 
 
 def fitted(

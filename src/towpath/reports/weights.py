@@ -34,7 +34,7 @@ def weights_section(study: Study) -> Section:
     own = weighing(study)
     if study.has_wrong_labels:
         figures = [_by_label(study, label) for label in study.labels]
-        blocks.append(Figures([f for f in figures if f.svg], small=True))
+        blocks.append(Figures([f for f in figures if f.svg]))
     for label in own:
         figures = [f for f in (_group_map(study, label), _group_lines(study, label)) if f.svg]
         if figures:
