@@ -6,11 +6,13 @@ import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy import stats
 
 from tests.reports import synthetic
 from tests.reports.reading import Page
 from towpath.cli import main
+from towpath.commands import Common, demo
 from towpath.reports.page import write_report
 from towpath.theory import weight_deviation
 
@@ -201,6 +203,18 @@ def test_a_truncated_folder(unfinished, tmp_path, capsys):
     assert "cut off or damaged" in text
 
 
+@pytest.mark.parametrize(
+    "line", ["[]", "null", '{"step":9,"weights":[]}', '{"step":9,"weights":[null]}', '{"step":[]}']
+)
+def test_a_record_that_is_none(line, unfinished, tmp_path, capsys):
+    with (unfinished / "records.jsonl").open("a") as file:
+        file.write(line + "\n")
+    code, said, text = report(unfinished, tmp_path, capsys)
+    assert code == 0
+    assert "what stands before it is shown" in said
+    assert "tiny-labels-0" in text
+
+
 def test_a_comparison_that_has_just_begun(comparison, tmp_path, capsys):
     path = tmp_path / "c"
     path.mkdir()
@@ -255,6 +269,15 @@ def test_a_folder_of_runs_is_read_as_its_runs(comparison, tmp_path):
     page, _, _ = build([folder], tmp_path / "r.html")
     assert "tiny" in page.ids
     assert "tiny-2" in page.ids
+
+
+def test_the_demo_leaves_a_report(comparison, tmp_path):
+    out = tmp_path / "demo"
+    shutil.copytree(comparison, out)  # finished, so nothing is trained
+    with (tmp_path / "said.txt").open("w") as said:
+        demo(Console(file=said, width=200), out, [0], "small", Common())
+    assert f"Open this in a browser: {out / 'report.html'}" in (tmp_path / "said.txt").read_text()
+    assert Page((out / "report.html").read_text()).sections[0] == "tiny-results"
 
 
 # --- the paper's own set ------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _iterations(figures: dict[str, Any]) -> float | None:
 
 
 def _effective(figures: dict[str, Any]) -> float | None:
-    values = figures.get("effective_tasks")
+    values = [v for v in figures.get("effective_tasks") or () if v is not None]
     return sum(values) / len(values) if values else None
 
 

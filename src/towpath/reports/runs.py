@@ -130,9 +130,15 @@ def read_run(path: Path) -> RunData:
     else:
         run.missing.append(f"there is no {CONFIG}: nothing is known of how it was made")
     with _no_garbage_collection():
-        for record in _records(folder, run):
-            _add(run, record)
-    run.last = [r for r in run.last if r["window"] == run.last[-1]["window"]]
+        for number, record in enumerate(_records(folder, run), 1):
+            try:
+                _add(run, record)
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
+                run.missing.append(
+                    f"line {number} of its records is not what towpath writes; what stands before "
+                    "it is shown"
+                )
+                break
     _add_results(folder, run)
     return run
 
@@ -212,9 +218,9 @@ def _add(run: RunData, record: dict[str, Any]) -> None:
         line = ProbeLine(step, record["weights"], record.get("tasks", []))
         run.probes.setdefault(record["probe"], []).append(line)
     elif "weights" in record:
+        _add_weights(run, step, record)
         run.steps = max(run.steps, step)
         run.seconds = timing.get("training_seconds", run.seconds)
-        _add_weights(run, step, record)
         if record.get("loss") is not None:
             run.losses.append((step, record["loss"]))
         if record.get("plan"):
@@ -227,10 +233,10 @@ def _add(run: RunData, record: dict[str, Any]) -> None:
 def _add_weights(run: RunData, step: int, record: dict[str, Any]) -> None:
     weights: list[float] = record["weights"]
     M = len(weights)
-    run.batch = M
-    run.tasks += M
     uniform = 1 / M
     run.deviations.append((step, sum((w - uniform) ** 2 for w in weights) ** 0.5))
+    run.batch = M
+    run.tasks += M
     for loss in record.get("losses", ()):
         if loss is not None and loss > run.largest_loss:
             run.largest_loss = loss
