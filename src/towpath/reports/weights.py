@@ -184,7 +184,8 @@ def probes_section(study: Study) -> Section:
         "probes",
         "Weights of fixed tasks",
         "A probe is a window of fixed tasks that is planned every so often at the current "
-        "parameters and then discarded: how the weight of the same task changes.",
+        "parameters and then discarded: how the weight of the same task changes. The run's "
+        "own TOW plans it, or plain TOW where the run follows a rule or plans towards targets.",
         blocks,
     )
 
