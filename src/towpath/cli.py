@@ -226,6 +226,17 @@ def _add_runs(kinds: Any) -> None:
     resumes.add_argument("folder", metavar="RUN")
     _add_tensorboard(resumes)
     _common(resumes)
+    reports = add(
+        "report",
+        "One self-contained HTML page of runs and comparisons, finished or not.",
+        "towpath report runs/demo-comparison --out report.html",
+        lambda a, c: commands.report_runs(c, [Path(f) for f in a.folders], Path(a.out), a.paper),
+    )
+    reports.add_argument("folders", metavar="RUN", nargs="+", help="run or comparison folders")
+    reports.add_argument("--out", metavar="FILE", default="report.html")
+    reports.add_argument(
+        "--paper", action="store_true", help="the paper's own figures and tables, from its recipes"
+    )
     evaluates = add(
         "evaluate",
         "Accuracy of a run on fixed test tasks, with a 95% interval.",

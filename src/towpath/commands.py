@@ -1,4 +1,4 @@
-"""The functions behind `towpath train | compare | resume | evaluate | predict | recipes | demo`.
+"""The functions behind `towpath train`, `compare`, `resume`, `evaluate`, `report` and the like.
 
 Each takes plain arguments and a rich console; wrong input is raised as a ValueError whose text is
 one sentence for the user.
@@ -23,7 +23,14 @@ from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
 from towpath.progress import ConsoleReporter, figure
-from towpath.reports import audit, audit_table, comparison_table, write_figures, write_sample_tasks
+from towpath.reports import (
+    audit,
+    audit_table,
+    comparison_table,
+    write_figures,
+    write_report,
+    write_sample_tasks,
+)
 from towpath.training import (
     Recipe,
     RecipeError,
@@ -138,6 +145,13 @@ def resume_run(console: Console, path: Path, common: Common) -> None:
     with _reporting(console, path, common.tensorboard) as reporter:
         resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
     console.print(f"The run is in {path}", highlight=False, soft_wrap=True)
+
+
+def report_runs(console: Console, folders: Sequence[Path], out: Path, of_paper: bool) -> None:
+    """`towpath report`: one page, and what is missing in it."""
+    for line in write_report(folders, out, of_paper=of_paper):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> None:
@@ -323,6 +337,9 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     else:
         compare_weighters(console, recipe, recipe.compare, seeds, out, common)
     console.print(f"  {_demo_tasks(out, common)}", highlight=False, soft_wrap=True)
+    page = out / "report.html"
+    write_report([out], page)
+    console.print(f"Open this in a browser: {page}", highlight=False, soft_wrap=True)
 
 
 def _demo_tasks(out: Path, common: Common) -> Path:

@@ -1,7 +1,8 @@
-"""What run folders say, as tables and figures."""
+"""What run folders say, as tables, figures and one HTML page."""
 
 from towpath.reports.audit import Audit, audit, audit_table
 from towpath.reports.figures import write_figures, write_sample_tasks
+from towpath.reports.page import write_report
 from towpath.reports.tables import comparison_table
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "audit_table",
     "comparison_table",
     "write_figures",
+    "write_report",
     "write_sample_tasks",
 ]

@@ -1,0 +1,93 @@
+"""One HTML file from run folders: no script, no network, no date, so always the same bytes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from towpath.data.source import write_atomically
+from towpath.reports.blocks import Chapter, Section
+from towpath.reports.made import made_section, theory_section
+from towpath.reports.outcome import (
+    curves_section,
+    finding,
+    reached_section,
+    results_section,
+    time_section,
+)
+from towpath.reports.paper_page import paper_chapter
+from towpath.reports.planner import planner_section
+from towpath.reports.study import Study, read_studies
+from towpath.reports.weights import probes_section, samples_section, weights_section
+from towpath.training.typed import RecipeError
+
+SECTIONS = (
+    results_section,
+    curves_section,
+    reached_section,
+    time_section,
+    weights_section,
+    planner_section,
+    probes_section,
+    samples_section,
+    theory_section,
+    made_section,
+)
+
+
+def write_report(paths: Sequence[Path], out: Path, *, of_paper: bool = False) -> list[str]:
+    """Write the report of some run or comparison folders; returns what is missing in them."""
+    if out.is_dir():
+        raise RecipeError(f"{out} is a folder; expected a file to write, as in report.html")
+    studies = read_studies(paths)
+    if of_paper:
+        chapters = [paper_chapter(studies)]
+        title = "The paper's figures and tables"
+    else:
+        chapters = [study_chapter(study) for study in studies]
+        title = ", ".join(chapter.title for chapter in chapters)
+    write_atomically(out, render(title, chapters).encode())
+    return [line for study in studies for line in missing_in(study)]
+
+
+def study_chapter(study: Study) -> Chapter:
+    """A study as a chapter of the page."""
+    recipe = study.recipe
+    badges = []
+    if study.synthetic:
+        badges.append("synthetic data")
+    if study.reproduces:
+        badges.append(f"reruns {study.reproduces}")
+    if study.shortened:
+        badges.append("small form of the recipe")
+    if not all(run.finished for run in study.all) or study.missing:
+        badges.append("not finished")
+    sections: list[Section] = [make(study) for make in SECTIONS]
+    about = recipe.about if recipe else ""
+    return Chapter(
+        study.name, study.title, about, finding(study), badges, missing_in(study), sections
+    )
+
+
+def missing_in(study: Study) -> list[str]:
+    """What the folders do not hold, one sentence a run."""
+    lines = list(study.missing)
+    for run in study.all:
+        if run.missing:
+            lines.append(f"{run.name}: {'; '.join(run.missing)}.")
+    return lines
+
+
+def render(title: str, chapters: Sequence[Chapter]) -> str:
+    """The page's text."""
+    environment = Environment(
+        loader=PackageLoader("towpath.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = environment.get_template("report.html")
+    return template.render(title=title, chapters=chapters, markup=Markup)

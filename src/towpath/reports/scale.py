@@ -1,0 +1,101 @@
+"""Axes: from values to pixels, with ticks that people read easily."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps `[low, high]` to pixels `[start, end]`, linearly or by the logarithm."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Pixel of a value."""
+        low, high, v = self.low, self.high, value
+        if self.log:
+            low, high, v = math.log10(low), math.log10(high), math.log10(v)
+        return self.start + (v - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self, count: int = 5) -> list[float]:
+        """Round values inside the range."""
+        if self.log:
+            return log_ticks(self.low, self.high)
+        few = nice_ticks(self.low, self.high, count)
+        return few if len(few) > 2 else nice_ticks(self.low, self.high, 2 * count)
+
+
+def fitted(
+    values: Iterable[float],
+    start: float,
+    end: float,
+    *,
+    log: bool = False,
+    include: Iterable[float] = (),
+    pad: float = 0.04,
+) -> Scale:
+    """A scale that shows all finite values, and what else must be in sight, with a little room."""
+    seen = [v for v in (*values, *include) if math.isfinite(v) and (v > 0 or not log)]
+    low, high = (min(seen), max(seen)) if seen else ((0.1, 1.0) if log else (0.0, 1.0))
+    if log:
+        if low == high:
+            low, high = low / 2, high * 2
+        room = (high / low) ** pad
+        return Scale(low / room, high * room, start, end, log=True)
+    room = (high - low) * pad if high > low else abs(low) * 0.1 or 1.0
+    return Scale(low - room, high + room, start, end)
+
+
+def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten inside [low, high], about `count` of them.
+
+    >>> nice_ticks(0, 100)
+    [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+    """
+    if not high > low:
+        return [low]
+    raw = (high - low) / max(1, count)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * (1 - 1e-9))
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [round(i * step, 12) + 0.0 for i in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten; where fewer than two fit, 1, 2 and 5 times them.
+
+    >>> log_ticks(0.02, 3)
+    [0.1, 1.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, (last - first) // 6)
+    tens = [10.0**e for e in range(first, last + 1) if e % every == 0]
+    inside = [t for t in tens if low <= t <= high]
+    if len(inside) >= 2:
+        return inside
+    return [
+        t for e in range(first, last + 1) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high
+    ]
+
+
+def tick_text(value: float) -> str:
+    """A tick's label: as short as it is exact.
+
+    >>> [tick_text(v) for v in (0.0, 0.25, 20.0, 5000.0, 1e-5, 250000.0)]
+    ['0', '0.25', '20', '5,000', '1e-5', '250,000']
+    """
+    size = abs(value)
+    if value == 0:
+        return "0"
+    if size >= 1e7 or size < 1e-3:
+        mantissa, _, exponent = f"{value:.3e}".partition("e")
+        text = f"{float(mantissa):g}e{int(exponent)}"
+    else:
+        text = f"{value:,.0f}" if size >= 1000 else f"{value:.6g}"
+    return text.replace("-", "−", 1) if value < 0 else text

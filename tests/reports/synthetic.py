@@ -1,0 +1,117 @@
+"""Run folders as the training loop writes them, with made-up numbers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from towpath.training.compare import ASKED, run_name
+from towpath.training.recipe import Recipe
+
+GROUPS = [f"Alphabet {i}" for i in range(20)]
+WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
+
+
+def recipe(**changes) -> Recipe:
+    plain = Recipe(
+        name="made-up", data={"name": "omniglot"}, compare=list(WEIGHTERS), reproduces=""
+    ).as_mapping()
+    plain["trusted"] = {"count": 4, "per_batch": 2}
+    return Recipe.of(plain | changes)
+
+
+def task_lists(rng, count, M):
+    """JSON texts of the tasks of a mini-batch."""
+    texts = []
+    for _ in range(count):
+        tasks = []
+        for i in range(M):
+            group = str(rng.choice(GROUPS))
+            tasks.append(
+                {
+                    "index": i,
+                    "seed": 0,
+                    "set": "omniglot",
+                    "split": "train",
+                    "group": group,
+                    "classes": [f"{group}/character{k:02d}" for k in range(5)],
+                    "shots": [1] * 5,
+                    "capped": False,
+                    "mislabelled": bool(rng.random() < 0.4),
+                    "synthetic": False,
+                }
+            )
+        texts.append(json.dumps(tasks, separators=(",", ":")))
+    return texts
+
+
+def write_records(path: Path, weighter: str, steps: int, *, seed=0, M=10, T=5, validate=50):
+    """`records.jsonl` of a run; returns the validations as (step, score)."""
+    rng = np.random.default_rng([seed, len(weighter)])
+    lists = task_lists(rng, 40, M)
+    checks = []
+    with path.open("w") as file:
+        for step in range(1, steps + 1):
+            w = np.full(M, 1 / M) if weighter == "uniform" else rng.dirichlet(np.full(M, 5.0))
+            clock = {"seconds": 0.11 * step, "training_seconds": 0.1 * step}
+            record = {
+                "step": step,
+                "window": (step - 1) // T,
+                "loss": 1.5,
+                "losses": rng.gamma(2.0, size=M).round(6).tolist(),
+                "weights": w.tolist(),
+                "accuracies": rng.random(M).round(6).tolist(),
+            }
+            if (step - 1) % T == 0:
+                plans = weighter.startswith("tow")
+                record["plan"] = {
+                    "status": "iteration limit" if plans else "rule",
+                    "predicted_decrease": float(rng.gamma(2.0)) if plans else 0.0,
+                    "actual_decrease": float(rng.gamma(2.0)) if plans else 0.0,
+                    "beta": 10.0 if plans else None,
+                    "agreement": float(rng.random()) if weighter == "tow-targets" else None,
+                    "effective_tasks": rng.uniform(5, M, size=T).tolist(),
+                    "steps": [1.0, 0.5] if plans else [],
+                    "trials": [1, 2] if plans else [],
+                }
+            record["timing"] = clock
+            text = json.dumps(record, separators=(",", ":"))
+            file.write(text[:-1] + f',"tasks":{lists[step % 40]}}}\n')
+            if validate and step % validate == 0:
+                score = float(0.5 + 0.4 * (1 - np.exp(-step / steps)) + 0.01 * rng.normal())
+                checks.append((step, score))
+                said = {"mean": score, "metric": "accuracy", "best": False}
+                line = {"step": step, "validation": said, "timing": clock}
+                file.write(json.dumps(line) + "\n")
+    return checks
+
+
+def write_run(path: Path, base: Recipe, weighter: str, steps: int, *, seed=0, tasks=100, **options):
+    """A finished run."""
+    path.mkdir(parents=True)
+    mapping = base.as_mapping() | {"weighter": {"name": weighter}, "seed": seed}
+    made = {"command": "towpath compare made-up", "versions": {"towpath": "0.1.0"}}
+    (path / "config.yaml").write_text(yaml.safe_dump(mapping | {"made_with": made}))
+    write_records(path / "records.jsonl", weighter, steps, seed=seed, **options)
+    finish(path, weighter, steps, seed, tasks)
+
+
+def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int):
+    rng = np.random.default_rng([seed, len(weighter), 1])
+    scores = {"omniglot": {"accuracies": rng.random(tasks).tolist(), "losses": [1.0] * tasks}}
+    summary = {"seed": seed, "evaluations": 3.0 * steps, "weight_by_label": {"ratio": 0.5}}
+    (path / "evaluations.json").write_text(json.dumps(scores))
+    (path / "summary.json").write_text(json.dumps(summary))
+
+
+def write_comparison(path: Path, steps: int, *, weighters=WEIGHTERS, seeds=(0, 1, 2), **options):
+    """A finished comparison."""
+    base = recipe()
+    path.mkdir(parents=True)
+    asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
+    (path / ASKED).write_text(yaml.safe_dump(asked))
+    for weighter in weighters:
+        for seed in seeds:
+            write_run(path / run_name(weighter, seed), base, weighter, steps, seed=seed, **options)
+    return path
