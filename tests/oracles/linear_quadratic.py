@@ -86,12 +86,13 @@ def blocks_only(V, k, P):
 
 def riccati(model, c_u, beta, *, truncate=False):
     """Gains of all stages and theta, by the textbook's recursion with explicit inverses."""
-    _, M, k, P = model.shape
+    T, M, k, P = model.shape
+    betas = torch.as_tensor(beta, dtype=torch.float64).expand(T)
     v, V = dense_end(model)
     gains, theta = [], 0.0
     for t in reversed(range(len(model.stages))):
         s = dense_stages(model)[t]
-        inverse = torch.linalg.inv(beta * torch.eye(M).double() + s.F_u.T @ V @ s.F_u)
+        inverse = torch.linalg.inv(betas[t] * torch.eye(M).double() + s.F_u.T @ V @ s.F_u)
         Q_xu = s.F_x.T @ V @ s.F_u
         q_u = c_u[t] + s.F_u.T @ v
         K, gain = -inverse @ Q_xu.T, -inverse @ q_u
@@ -172,6 +173,9 @@ class LinearQuadratic:
         rows = torch.stack(actions)
         feasible = not nonnegative or bool((rows >= 0).all())
         return Trajectory(rows, states, costs, True, feasible, Work(), payload=z)
+
+    def forget(self, trajectory, *, states):
+        pass
 
     def model(self, trajectory):
         stages = [

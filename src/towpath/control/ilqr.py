@@ -7,6 +7,7 @@ result. The returned trajectory is never worse than the nominal.
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,7 +44,7 @@ class Trajectory:
     # what was done
     actions: Tensor
     """`[T, M]`, as they were used"""
-    states: list[Tensor]
+    states: Sequence[Tensor]
     """z_t `[k, P]` before each stage"""
     # what it cost
     state_costs: list[float]
@@ -77,6 +78,11 @@ class Problem(Protocol):
 
     def model(self, trajectory: Trajectory) -> Model:
         """Linear-quadratic model about a trajectory rolled out with derivatives."""
+        ...
+
+    def forget(self, trajectory: Trajectory, *, states: bool) -> None:
+        """Free what only the model of this trajectory needed, and its states if nobody needs them:
+        costs, actions and the end of the trajectory stay."""
         ...
 
 
@@ -117,7 +123,6 @@ class Result:
 def ilqr(
     problem: Problem,
     nominal: Trajectory,
-    model: Model,
     prior: Prior,
     *,
     bounds: BoundsKind,
@@ -126,20 +131,18 @@ def ilqr(
     tolerance: float,
     search: Search,
 ) -> Result:
-    """Improve a finite nominal trajectory; `model` is the nominal's."""
+    """Improve a finite nominal trajectory, rolled out with derivatives.
+
+    Memory: a trajectory's derivatives are freed as soon as its direction is known, and a rejected
+    trial before the next, so that no two sets of gradients `[T, M, P]` are held where one will do.
+    """
     history: list[Iteration] = []
     current, ratio = nominal, 0.0
     status = Status.ITERATION_LIMIT
     nonnegative = bounds != "none"
     for iteration in range(iterations):
         began = time.perf_counter()
-        if iteration:
-            model = problem.model(current)
-        direction = (
-            feedback(model, current.actions, current.states, prior, value)
-            if bounds in ("backtrack", "none")
-            else constrained(model, current.actions, prior, bounds)
-        )
+        direction = _direction(problem, current, prior, bounds, value)
         if isinstance(direction, Status):
             status = direction
             break
@@ -174,7 +177,19 @@ def ilqr(
             status = Status.LINE_SEARCH_FAILED
             break
         current = step.accepted
+        del direction, step  # the gains hold the gradients of the trajectory before
     return Result(current, status, history, ratio)
+
+
+def _direction(
+    problem: Problem, current: Trajectory, prior: Prior, bounds: BoundsKind, value: ValueKind
+) -> Direction | Status:
+    closed_loop = bounds in ("backtrack", "none")
+    model = problem.model(current)
+    problem.forget(current, states=not closed_loop)
+    if closed_loop:
+        return feedback(model, current.actions, current.states, prior, value)
+    return constrained(model, current.actions, prior, bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,5 +224,6 @@ def _line_search(
             enough = search.sufficient_decrease * eps * direction.theta + slack
             if change <= 0.0 and change <= enough:
                 return _Step(candidate, eps, trial, work)
+        del candidate  # before the next one grows
         eps *= 0.5
     return _Step(None, 0.0, search.max_trials, work)

@@ -139,7 +139,7 @@ class MiniBatchWeighter(ABC):
             return w, memory
         infos = [getattr(batch[i], "info", {}) for i in keep]
         given, memory = self.weights(losses[keep], gradients[keep], infos, memory)
-        given = torch.as_tensor(given).to(w)
+        given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
         if given.shape != (len(keep),) or not bool((given >= 0).all()):
             raise ValueError(
                 f"{type(self).__name__}.weights returned {given.tolist()}; expected {len(keep)} "

@@ -228,7 +228,7 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(start, u0.softmax(-1) if problem.softmax else u0, nominal, outcome, began)
+        return _plan(problem, u0.softmax(-1) if problem.softmax else u0, nominal, outcome, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -237,16 +237,10 @@ class TOW:
             return _Outcome(nominal, Status.NON_FINITE_NOMINAL, fixed or Prior(math.inf, mu))
         if self.iterations == 0:
             return _Outcome(nominal, Status.ITERATION_LIMIT, fixed or Prior(math.inf, mu))
-        model = problem.model(nominal)
-        agreement = None
-        if problem.targets is not None and sum(map(len, problem.targets)) > 1:
-            agreement = _agreement(problem, nominal, model)
+        agreement, g0 = self._first_order(problem, nominal)
         prior = fixed
-        if prior is None:
+        if g0 is not None:
             scale = self.spread * (max(0.0, agreement or 0.0) if self._shrinks(problem) else 1.0)
-            g0 = costate_gradient(model)
-            if self.bounds == "simplex":
-                g0 = centred(g0)
             largest = float(g0.abs().max())
             if not math.isfinite(largest):
                 return _Outcome(nominal, Status.NON_FINITE_DERIVATIVE, Prior(math.inf, mu))
@@ -254,10 +248,10 @@ class TOW:
                 status = Status.CONVERGED if largest == 0.0 else Status.NO_AGREEMENT
                 return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
             prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
+        assert prior is not None
         result = ilqr(
             problem,
             nominal,
-            model,
             prior,
             bounds=self.bounds,
             value=self.value,
@@ -273,6 +267,24 @@ class TOW:
             agreement=agreement,
             curvature_ratio=result.curvature_ratio,
         )
+
+    def _first_order(
+        self, problem: WindowProblem, nominal: Trajectory
+    ) -> tuple[float | None, Tensor | None]:
+        """Agreement of the targets, if any, and g0 `[T, M]`, if beta follows from it.
+
+        The solver builds the nominal's model again: that costs no evaluation, and a model that
+        lives here only is not held through the trials.
+        """
+        halves = problem.targets is not None and sum(map(len, problem.targets)) > 1
+        if not halves and self.beta != "auto":
+            return None, None
+        model = problem.model(nominal)
+        agreement = _agreement(problem, nominal, model) if halves else None
+        if self.beta != "auto":
+            return agreement, None
+        g0 = costate_gradient(model)
+        return agreement, centred(g0) if self.bounds == "simplex" else g0
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
         """beta of each mini-batch over the window's; one that asks for nothing stays put."""
@@ -306,9 +318,10 @@ class TOW:
 
     def _nominal_actions(self, T: int, M: int, seed: int) -> Tensor:
         if self.nominal == "uniform":
-            return torch.full((T, M), 1.0 / M, dtype=torch.float64)
+            return torch.full((T, M), 1.0 / M, dtype=torch.float64, device="cpu")
         generator = torch.Generator().manual_seed(stage_seed(seed, T + 1))
-        draws = torch.empty(T, M, dtype=torch.float64).exponential_(generator=generator)
+        draws = torch.empty(T, M, dtype=torch.float64, device="cpu")
+        draws.exponential_(generator=generator)
         return draws / draws.sum(1, keepdim=True)  # Dirichlet(1)
 
 
@@ -323,8 +336,9 @@ class _Outcome:
 
 
 def _plan(
-    start: Start, first: Tensor, nominal: Trajectory, outcome: _Outcome, began: float
+    problem: WindowProblem, first: Tensor, nominal: Trajectory, outcome: _Outcome, began: float
 ) -> Plan:
+    start = problem.start
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
     history = outcome.history
@@ -350,6 +364,7 @@ def _plan(
         bad=rollout.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
+        products=problem.products / M,
         seconds=time.perf_counter() - began,
         layout=start.layout,
         initial=start.state,

@@ -65,9 +65,29 @@ class Rollout:
     weights: Tensor
     """`[T, M]`, as they entered the steps"""
     points: list[StagePoint]
+    """emptied by `WindowProblem.forget`"""
     terminal: CostTerms | None
     bad: "Muted"
     """the tasks that made the trajectory non-finite"""
+
+
+class Coordinates(Sequence[Tensor]):
+    """z_t `[k, P]` of a trajectory as the model sees it, stacked when asked for: the states
+    themselves are kept anyway."""
+
+    def __init__(self, states: list[State], *, frozen: bool) -> None:
+        self.states, self.frozen = states, frozen
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, t: Any) -> Any:
+        return coordinates(self.states[t], frozen=self.frozen)
+
+
+def coordinates(state: State, *, frozen: bool) -> Tensor:
+    """z `[k, P]`: with the moments, or x alone where they are frozen."""
+    return state.x[None] if frozen else state.z
 
 
 @dataclass(frozen=True)
@@ -134,6 +154,8 @@ class WindowProblem:
         self.muted = muted
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
         self._first: Evaluation | None = None
+        self.products = 0
+        """Hessian products of single tasks so far: what the exact adjoint costs."""
 
     @property
     def epsilon(self) -> float:
@@ -146,7 +168,7 @@ class WindowProblem:
         work = Work()
         actions: list[Tensor] = []
         weights: list[Tensor] = []
-        zs: list[Tensor] = []
+        states: list[State] = []
         costs: list[float] = []
         losses: list[Tensor] = []
         accuracies: list[Tensor] = []
@@ -156,8 +178,7 @@ class WindowProblem:
         finite = feasible = True
         bad = NOTHING_MUTED
         for t, tasks in enumerate(self.window):
-            z = self._coordinates(state)
-            u = policy(t, z).to(state.x)
+            u = policy(t, coordinates(state, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
@@ -176,7 +197,7 @@ class WindowProblem:
             if not finite:
                 break
             if derivatives:
-                zs.append(z)
+                states.append(state)
                 cost = pending if self.targets is not None else _own_cost(here)
                 points.append(StagePoint(state, w, gradient, here.gradients, _gam(here), cost))
             if self.targets is None:
@@ -196,7 +217,7 @@ class WindowProblem:
         rows = torch.stack(actions) if actions else state.x.new_zeros(0, len(self.window[0]))
         return Trajectory(
             actions=rows,
-            states=zs,
+            states=Coordinates(states, frozen=self.frozen_moments),
             state_costs=costs,
             finite=finite,
             feasible=feasible,
@@ -221,6 +242,14 @@ class WindowProblem:
             None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx),
         )
 
+    def forget(self, trajectory: Trajectory, *, states: bool) -> None:
+        """Free the derivatives of a trajectory that has been modelled."""
+        rollout: Rollout = trajectory.payload
+        rollout.points.clear()
+        if states:
+            assert isinstance(trajectory.states, Coordinates)
+            trajectory.states.states.clear()
+
     def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
         """The model with the cost of one half of the targets, and of the other."""
         rollout: Rollout = trajectory.payload
@@ -237,10 +266,6 @@ class WindowProblem:
             return Model(stages, TerminalCost(gradient(rollout.terminal, half), zero))
 
         return with_half(0), with_half(1)
-
-    def _coordinates(self, state: State) -> Tensor:
-        """z `[k, P]` as the model sees it."""
-        return state.x[None] if self.frozen_moments else state.z
 
     def _tasks_after(self, t: int) -> Sequence[Any]:
         """Tasks whose cost is counted at the state after stage t."""
@@ -315,7 +340,7 @@ class WindowProblem:
         lin = self.start.optimizer.dynamics.linearise(point.state, point.gradient)
         if self.frozen_moments:
             lin = lin.frozen()
-        A = lin.A.clone()
+        A = lin.A
         if t > 0:
             A[:, 0] += lin.b * point.gam
         J = point.J
@@ -333,15 +358,19 @@ class WindowProblem:
         )
 
     def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
+        x, weights = point.state.x, point.weights  # not the point, which holds the gradients
+
         def product(y: Tensor) -> Tensor:
-            params = self.start.layout.unflatten(point.state.x)
+            params = self.start.layout.unflatten(x)
+            skip = self.muted.at(t)
+            self.products += len(self.window[t]) - len(skip)
             try:
                 return self.objective.product(
                     params,
                     self.window[t],
-                    point.weights,
+                    weights,
                     y,
-                    skip=self.muted.at(t),
+                    skip=skip,
                     seed=self.seeds[t],
                 )
             finally:
