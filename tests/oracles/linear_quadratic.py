@@ -174,10 +174,7 @@ class LinearQuadratic:
         feasible = not nonnegative or bool((rows >= 0).all())
         return Trajectory(rows, states, costs, True, feasible, Work(), payload=z)
 
-    def forget(self, trajectory, *, states):
-        pass
-
-    def model(self, trajectory):
+    def model(self, trajectory, *, last=False, states=True):
         stages = [
             StageModel(s.A, s.b, s.J, s.c_x + s.C_xx * z[0], s.C_xx)
             for s, z in zip(self.true.stages, trajectory.states, strict=True)

@@ -76,13 +76,12 @@ class Problem(Protocol):
         """Follow the policy through the true dynamics; stop early where it cannot be accepted."""
         ...
 
-    def model(self, trajectory: Trajectory) -> Model:
-        """Linear-quadratic model about a trajectory rolled out with derivatives."""
-        ...
+    def model(self, trajectory: Trajectory, *, last: bool, states: bool) -> Model:
+        """Linear-quadratic model about a trajectory rolled out with derivatives.
 
-    def forget(self, trajectory: Trajectory, *, states: bool) -> None:
-        """Free what only the model of this trajectory needed, and its states if nobody needs them:
-        costs, actions and the end of the trajectory stay."""
+        `last=True` says that it will not be modelled again: its derivatives are freed on the way,
+        and its states unless `states` says that they are needed. The rest of it stays.
+        """
         ...
 
 
@@ -185,8 +184,7 @@ def _direction(
     problem: Problem, current: Trajectory, prior: Prior, bounds: BoundsKind, value: ValueKind
 ) -> Direction | Status:
     closed_loop = bounds in ("backtrack", "none")
-    model = problem.model(current)
-    problem.forget(current, states=not closed_loop)
+    model = problem.model(current, last=True, states=closed_loop)
     if closed_loop:
         return feedback(model, current.actions, current.states, prior, value)
     return constrained(model, current.actions, prior, bounds)

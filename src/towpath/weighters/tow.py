@@ -70,7 +70,8 @@ class TOW:
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
             cosine of what two halves of the targets ask for; "none" does not.
         max_trials: step sizes 1, 1/2, 1/4, ... tried per iteration.
-        tolerance: the weights count as stationary below this.
+        tolerance: the weights count as stationary where the largest entry of the projected gradient
+            of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
 
     Example:
@@ -141,6 +142,16 @@ class TOW:
             raise ValueError(
                 f"TOW found shrink='agreement' with beta={self.beta}; agreement scales the spread, "
                 "which only beta='auto' uses. Set beta='auto' or drop shrink."
+            )
+        if self.scale == "mini-batch" and self.beta != "auto":
+            raise ValueError(
+                f"TOW found scale='mini-batch' with beta={self.beta}; only beta='auto' is scaled. "
+                "Set beta='auto' or drop scale."
+            )
+        if self.probes > 1 and self.curvature in ("none", "gauss-newton-exact"):
+            raise ValueError(
+                f"TOW found probes={self.probes} with curvature={self.curvature!r}, which draws no "
+                "probe; expected 'gauss-newton' or 'hutchinson'. Choose one of them or drop probes."
             )
         if (self.normalise == "softmax") != (self.bounds == "none"):
             raise ValueError(

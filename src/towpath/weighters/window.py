@@ -65,7 +65,7 @@ class Rollout:
     weights: Tensor
     """`[T, M]`, as they entered the steps"""
     points: list[StagePoint]
-    """emptied by `WindowProblem.forget`"""
+    """emptied by the last model of the trajectory"""
     terminal: CostTerms | None
     bad: "Muted"
     """the tasks that made the trajectory non-finite"""
@@ -233,22 +233,22 @@ class WindowProblem:
             ),
         )
 
-    def model(self, trajectory: Trajectory) -> Model:
-        """Linearise each step, quadraticise each cost."""
+    def model(self, trajectory: Trajectory, *, last: bool = False, states: bool = True) -> Model:
+        """Linearise each step, quadraticise each cost; free what is read if this is the last."""
         rollout: Rollout = trajectory.payload
         terminal = rollout.terminal
-        return Model(
-            [self._stage_model(t, point) for t, point in enumerate(rollout.points)],
-            None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx),
-        )
-
-    def forget(self, trajectory: Trajectory, *, states: bool) -> None:
-        """Free the derivatives of a trajectory that has been modelled."""
-        rollout: Rollout = trajectory.payload
-        rollout.points.clear()
-        if states:
+        points = rollout.points
+        if last and not states:
             assert isinstance(trajectory.states, Coordinates)
             trajectory.states.states.clear()
+        stages: list[StageModel] = []
+        for t in range(len(points)):
+            stages.append(self._stage_model(t, points[0 if last else t]))
+            if last:
+                del points[0]
+        return Model(
+            stages, None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
+        )
 
     def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
         """The model with the cost of one half of the targets, and of the other."""
@@ -391,5 +391,6 @@ def _gam(here: Evaluation) -> Tensor:
 def _own_cost(here: Evaluation) -> CostTerms:
     J = here.gradients
     # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
-    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min(0)
+    # (in place: the row is this stage's own, and a copy would be one of the largest things kept)
+    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min_(0)
     return CostTerms(J.sum(0), C_xx)
