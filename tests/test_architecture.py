@@ -20,9 +20,12 @@ ORDER = [
     "weighters",
     "training",
     "theory",
+    "recipes",
     "reports",
+    "recipes",
     "config",
     "progress",
+    "board",
     "commands",
     "cli",
 ]

@@ -39,6 +39,13 @@ class _Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         super().__init__(*args, **options)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse, and the innermost command's options, for the nearest spelling."""
+        found, rest = super().parse_known_args(args, namespace)
+        if not hasattr(found, "known_options"):
+            found.known_options = list(self._option_string_actions)
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(
             f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
@@ -121,11 +128,17 @@ def _recipe_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(takes_overrides=True)
 
 
+def _add_tensorboard(parser: argparse.ArgumentParser) -> None:
+    text = "write scalars to RUN/tensorboard as well (needs the extra)"
+    parser.add_argument("--tensorboard", action="store_true", help=text)
+
+
 def _shared(arguments: argparse.Namespace) -> commands.Common:
     return commands.Common(
         arguments.data_root,
         tuple(getattr(arguments, "allow_import", ())),
         shlex.join(["towpath", *arguments.argv]),
+        getattr(arguments, "tensorboard", False),
     )
 
 
@@ -194,6 +207,7 @@ def _add_runs(kinds: Any) -> None:
     )
     _recipe_options(trains)
     trains.add_argument("--seed", type=int, metavar="N")
+    _add_tensorboard(trains)
     compares = add(
         "compare",
         "Train with several weighters on the same tasks and compare them pairwise.",
@@ -210,6 +224,7 @@ def _add_runs(kinds: Any) -> None:
         lambda a, c: commands.resume_run(c, Path(a.folder), _shared(a)),
     )
     resumes.add_argument("folder", metavar="RUN")
+    _add_tensorboard(resumes)
     _common(resumes)
     evaluates = add(
         "evaluate",
@@ -269,8 +284,9 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments.overrides = _overrides(rest) if getattr(arguments, "takes_overrides", False) else []
     if rest and not getattr(arguments, "takes_overrides", False):
         raise UsageError(
-            f"towpath {arguments.command}: {rest[0]!r} is not an argument of it. Run `towpath "
-            f"{arguments.command} --help` to see what it takes."
+            f"towpath {arguments.command}: {rest[0]!r} is not an argument of it."
+            f"{nearest(rest[0], arguments.known_options)} Run `towpath {arguments.command} --help` "
+            "to see what it takes."
         )
     return arguments
 
@@ -325,8 +341,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DownloadError, TrainingStoppedError, OSError) as error:
         errors.print(_one_line(error))
         return 1
-    except KeyboardInterrupt:
-        errors.print("Interrupted.")
+    except KeyboardInterrupt as error:
+        errors.print(_one_line(error) or "Interrupted.")
         return 130
     except Exception as error:  # noqa: BLE001 - the last stop: a defect of ours, shown in full
         errors.print("".join(traceback.format_exception(error)))

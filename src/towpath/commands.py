@@ -6,7 +6,8 @@ one sentence for the user.
 
 import csv
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from towpath.board import BoardReporter, require_tensorboard
 from towpath.config import read_recipe, recipe_text, shipped_recipes
 from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
@@ -25,6 +27,7 @@ from towpath.reports import comparison_table, write_figures, write_sample_tasks
 from towpath.training import (
     Recipe,
     RecipeError,
+    Reporter,
     RunFolder,
     begin_comparison,
     evaluate,
@@ -34,6 +37,8 @@ from towpath.training import (
     run_comparison,
     train,
 )
+from towpath.training.compare import asked_for, run_name
+from towpath.training.components import EMBEDDING_LEARNERS
 from towpath.training.setup import prepare
 
 DEMO_FOLDER = "towpath-demo"
@@ -48,12 +53,31 @@ class Common:
     data_root: str | None = None
     allowed: Collection[str] = ()
     command: str = ""
+    tensorboard: bool = False
+
+
+@contextmanager
+def _reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
+    """Progress on the console, closed whatever happens; an interrupted run says how to go on."""
+    shown = ConsoleReporter(console)
+    reporter: ConsoleReporter | BoardReporter = shown
+    if board:
+        require_tensorboard()
+        reporter = BoardReporter(shown, out)
+    try:
+        yield reporter
+    except KeyboardInterrupt:
+        if not out.exists():
+            raise
+        raise KeyboardInterrupt(f"Interrupted; go on with: towpath resume {out}") from None
+    finally:
+        shown.close()
+        reporter.close()
 
 
 def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) -> None:
     """`towpath train`."""
-    reporter = ConsoleReporter(console)
-    try:
+    with _reporting(console, out, common.tensorboard) as reporter:
         train(
             out,
             recipe,
@@ -62,8 +86,6 @@ def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) ->
             allowed=common.allowed,
             command=common.command,
         )
-    finally:
-        reporter.close()
     console.print(f"The run is in {out}", highlight=False, soft_wrap=True)
 
 
@@ -76,19 +98,15 @@ def compare_weighters(
     common: Common,
 ) -> None:
     """`towpath compare`."""
-    if not recipe.trusted.count and any(w.split(":")[0] == "tow-targets" for w in weighters):
-        raise RecipeError(
-            "compare found the weighter 'tow-targets' and a recipe without trusted tasks; expected "
-            "trusted.count of at least 2, for example --trusted.count 20"
-        )
-    begin_comparison(out, recipe, weighters, seeds)
+    begin_comparison(
+        out, recipe, weighters, seeds, data_root=common.data_root, allowed=common.allowed
+    )
     go_on_comparing(console, out, common)
 
 
 def go_on_comparing(console: Console, out: Path, common: Common) -> None:
     """Run what is missing of a comparison, then its table and figures."""
-    reporter = ConsoleReporter(console)
-    try:
+    with _reporting(console, out) as reporter:
         result = run_comparison(
             out,
             reporter,
@@ -96,8 +114,6 @@ def go_on_comparing(console: Console, out: Path, common: Common) -> None:
             allowed=common.allowed,
             command=common.command,
         )
-    finally:
-        reporter.close()
     console.print(comparison_table(result))
     for path in write_figures(out, result):
         console.print(f"  {path}", highlight=False, soft_wrap=True)
@@ -107,16 +123,19 @@ def go_on_comparing(console: Console, out: Path, common: Common) -> None:
 def resume_run(console: Console, path: Path, common: Common) -> None:
     """`towpath resume`, of a run or of a comparison."""
     if is_comparison(path):
+        if common.tensorboard:
+            raise RecipeError(
+                f"--tensorboard found the comparison {path}; expected a single run. Leave it out: "
+                "the comparison's curves are drawn as pictures."
+            )
         go_on_comparing(console, path, common)
         return
     if RunFolder.open(path).finished:
         console.print(f"{path} is finished already.", highlight=False, soft_wrap=True)
         return
-    reporter = ConsoleReporter(console)
-    try:
+    with _reporting(console, path, common.tensorboard) as reporter:
         resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
-    finally:
-        reporter.close()
+    console.print(f"The run is in {path}", highlight=False, soft_wrap=True)
 
 
 def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> None:
@@ -127,11 +146,12 @@ def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> No
     recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
     setup = prepare(replace(recipe, probes=[]), common.data_root, common.allowed)
     setup.learner.module.eval()
+    params = {name: p.to(setup.device) for name, p in trained.params.items()}
     table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
     for column in ("test set", "result", "worst tenth", "tasks"):
         table.add_column(column)
     for name in setup.tests:
-        score = evaluate(setup.objective, trained.params, setup.test_tasks(name, tasks))
+        score = evaluate(setup.objective, params, setup.test_tasks(name, tasks))
         worst = f"{100 * score.worst_tenth:.1f}%"
         table.add_row(name, figure(score), worst, str(tasks))
     console.print(table)
@@ -151,7 +171,7 @@ def predict_folder(
             "the class."
         )
     ways = trained.recipe.episodes.ways
-    has_head = trained.recipe.learner["name"] not in ("protonet", "proto-maml")
+    has_head = trained.recipe.learner["name"] not in EMBEDDING_LEARNERS
     if has_head and len(classes) != ways:
         raise RecipeError(
             f"{support} has {len(classes)} classes; expected {ways}, the ways that this run's "
@@ -159,12 +179,12 @@ def predict_folder(
         )
     images, labels = [], []
     for label, folder in enumerate(classes):
-        files = [p for p in sorted(_listed(folder)) if is_image_name(p.name)]
+        files = _images(folder)
         if not files:
             raise RecipeError(f"{folder} has no images; expected at least one for its class.")
         images += [_image(file, trained.channels, trained.image_size) for file in files]
         labels += [label] * len(files)
-    files = [p for p in sorted(_listed(query)) if is_image_name(p.name)]
+    files = _images(query)
     if not files:
         raise RecipeError(f"{query} has no images; expected the images to be classified.")
     queries = [_image(file, trained.channels, trained.image_size) for file in files]
@@ -191,8 +211,18 @@ def _listed(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
+def _images(folder: Path) -> list[Path]:
+    return [p for p in sorted(_listed(folder)) if is_image_name(p.name) and p.is_file()]
+
+
 def _image(path: Path, channels: int, size: int) -> Tensor:
-    pixels = decode(path.read_bytes(), str(path), (size, size), channels)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RecipeError(
+            f"{path} cannot be read ({error.strerror}); expected an image. Check its permissions."
+        ) from error
+    pixels = decode(content, str(path), (size, size), channels)
     return torch.from_numpy(pixels.copy()).float() / 255
 
 
@@ -235,14 +265,14 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
         go_on_comparing(console, out, common)
     else:
         compare_weighters(console, recipe, recipe.compare, seeds, out, common)
-    console.print(
-        f"  {_demo_tasks(recipe, out, seeds[0], common)}", highlight=False, soft_wrap=True
-    )
+    console.print(f"  {_demo_tasks(out, common)}", highlight=False, soft_wrap=True)
 
 
-def _demo_tasks(recipe: Recipe, out: Path, seed: int, common: Common) -> Path:
-    """The last mini-batch that tow-targets weighed, as pictures."""
-    folder = RunFolder(out / f"tow-targets-seed{seed}")
+def _demo_tasks(out: Path, common: Common) -> Path:
+    """The last mini-batch that tow-targets weighed with the first seed, as pictures."""
+    recipe, _, seeds = asked_for(out)
+    seed = seeds[0]
+    folder = RunFolder(out / run_name("tow-targets", seed))
     last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
     setup = prepare(replace(recipe, seed=seed), common.data_root)
     episodes: list[Episode] = [

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from towpath.training.recipe import COMPONENTS, Recipe
-from towpath.training.typed import RecipeError, nearest
+from towpath.training.typed import RecipeError, nearest, plain_value
 
 BUDGETS = ("full", "small")
 
@@ -61,17 +61,27 @@ def read_recipe(
             "of options. Compare with: towpath recipes show NAME"
         ) from error
     if not isinstance(mapping, dict):
+        held = {list: "a list", type(None): "nothing", str: "a word"}.get(type(mapping), "a value")
         raise RecipeError(
-            f"The recipe {name} holds {type(mapping).__name__}; expected sections of options. "
+            f"The recipe {name} holds {held}; expected sections of options. "
             "Compare with: towpath recipes show NAME"
         )
     if budget == "small":
-        small = mapping.get("small") or {}
-        for dotted, value in small.items():
+        for dotted, value in _small(mapping.get("small")).items():
             mapping = overridden(mapping, dotted, value)
     for dotted, word in overrides:
-        mapping = overridden(mapping, dotted, _value(word))
+        mapping = overridden(mapping, dotted, plain_value(word))
     return Recipe.of(mapping)
+
+
+def _small(section: Any) -> dict[str, Any]:
+    if section is None:
+        return {}
+    if not isinstance(section, dict) or not all(isinstance(key, str) for key in section):
+        raise RecipeError(
+            f"small is {section!r}; expected values by dotted name, as in training.steps: 20"
+        )
+    return section
 
 
 def overridden(mapping: Mapping[str, Any], dotted: str, value: Any) -> dict[str, Any]:
@@ -87,10 +97,3 @@ def overridden(mapping: Mapping[str, Any], dotted: str, value: Any) -> dict[str,
     if section in COMPONENTS and key == "name" and inside and inside.get("name") != value:
         return {**mapping, section: {"name": value}}
     return {**mapping, section: overridden(inside or {}, key, value)}
-
-
-def _value(word: str) -> Any:
-    try:
-        return yaml.safe_load(word)
-    except yaml.YAMLError:
-        return word

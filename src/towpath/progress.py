@@ -3,6 +3,7 @@
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -14,7 +15,7 @@ from rich.progress import (
 )
 
 from towpath.training.evaluation import Score
-from towpath.training.setup import Setup
+from towpath.training.setup import Setup, set_label
 
 PLAIN_LINES = 10
 """lines of progress a run where there is no terminal"""
@@ -47,10 +48,12 @@ class ConsoleReporter:
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
         self._validation = ""
-        name = f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}"
-        synthetic = " (synthetic)" if recipe.data["name"] == "glyphs" else ""
+        name = escape(f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}")
+        data = escape(set_label(recipe.data["name"]))
+        if recipe.data["name"] == "glyphs":
+            data += " (synthetic)"
         self.console.print(
-            f"[bold]{name}[/bold]: {recipe.learner['name']} on {recipe.data['name']}{synthetic}, "
+            f"[bold]{name}[/bold]: {recipe.learner['name']} on {data}, "
             f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
             + (f", from step {step}" if step else ""),
             highlight=False,

@@ -1,9 +1,9 @@
 """Float32 plans against float64 plans of the same window on a 4-conv network.
 
 Losses, J and the condensed problem are summed in float64, so what differs is the gradients and the
-states. Compared are the deviations from uniform weights, centred per mini-batch and not:
-`|d32 - d64| / |d64|`. Kinks (ReLU, max-pooling) make the gradient jump, which no rounding can
-undo, so the bound is on small windows from a given start. Measured figures: docs/performance.md.
+states. Compared are the deviations d from uniform weights: `|d32 - d64| / |d64|`, one iteration, Adam
+warm. Where the acceptance test is close, rounding may decide between eps and eps/2: the windows here
+have plans that took the same step size (asserted). Measured figures: docs/performance.md.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ LEARNERS: dict[str, Callable[[], tp.learners.Learner]] = {
         tp.backbones.Conv4(ways=3, image_size=16), inner_lr=0.1, adaptation_steps=2
     ),
 }
-# Relative difference of the deviations; measured: see docs/performance.md.
-BOUND = {"protonet": 1e-2, "maml": 1e-2}
+# Of the relative difference of the deviations: ten times what was measured (docs/performance.md).
+BOUND = 5e-4
 
 
 def windows(dtype: torch.dtype, count: int) -> list[list[list[Episode]]]:
@@ -69,15 +69,20 @@ def difference(learner: str, tow: tp.TOW) -> float:
     single, plan = deviations(learner, tow, torch.float32)
     double, reference = deviations(learner, tow, torch.float64)
     assert [line.eps for line in plan.history] == [line.eps for line in reference.history]
-    assert float(double.abs().max()) > 1e-4, "uniform weights would prove little"
+    assert float(M * double.abs().max()) > 1e-2, "uniform weights would prove little"
     return float(torch.linalg.vector_norm(single - double) / torch.linalg.vector_norm(double))
 
 
 @pytest.mark.parametrize(
     "tow",
-    [tp.TOW(beta=1.0), tp.TOW.faithful(beta=1.0), tp.TOW.faithful(beta=1.0, value="exact")],
-    ids=["project", "faithful", "faithful, exact value"],
+    [
+        tp.TOW(beta=0.1, iterations=1),
+        tp.TOW(beta=0.1, iterations=1, bounds="simplex"),
+        tp.TOW.faithful(beta=0.1, iterations=1),
+        tp.TOW(beta=0.1, iterations=1, bounds="backtrack", value="exact"),
+    ],
+    ids=["project", "simplex", "faithful", "exact value"],
 )
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_float32_plans_are_those_of_float64_to_a_bound(learner, tow):
-    assert difference(learner, tow) < BOUND[learner]
+    assert difference(learner, tow) < BOUND

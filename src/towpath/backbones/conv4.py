@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from towpath.backbones.images import channels_last, check_images, image_shape
 from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
+from towpath.validation import at_least
 
 BLOCKS = 4
 
@@ -56,6 +57,7 @@ class Conv4(nn.Module):
     ) -> None:
         super().__init__()
         self.norm = check_norm(norm)
+        at_least("Conv4", "filters", filters, 1)
         self.channels = channels
         self.height, self.width = image_shape(
             image_size, 2**BLOCKS, f"each of the {BLOCKS} poolings halves it"

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from towpath.backbones.images import channels_last, check_images, image_shape
 from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
+from towpath.validation import at_least
 
 SMALLEST = 16
 
@@ -71,6 +72,7 @@ class ResNet(nn.Module):
     ) -> None:
         super().__init__()
         self.norm = check_norm(norm)
+        at_least("ResNet", "filters", filters, 1)
         if not 0 <= dropout < 1:
             raise ValueError(
                 f"Found dropout={dropout}; expected a probability, 0 <= dropout < 1. "

@@ -85,6 +85,10 @@ class Problem(Protocol):
         ...
 
 
+FREE_HALVINGS = 30
+"""bound on the steps that are refused without an evaluation"""
+
+
 @dataclass(frozen=True)
 class Search:
     """How far to go."""
@@ -209,19 +213,26 @@ def _line_search(
     *,
     derivatives: bool,
 ) -> _Step:
-    """Halve eps until the true cost confirms the model."""
-    eps, work = 1.0, Work()
+    """Halve eps until the true cost confirms the model.
+
+    A step that is refused before anything was evaluated (a negative weight in the first
+    mini-batch) costs nothing and does not count as a trial.
+    """
+    eps, work, trials = 1.0, Work(), 0
     J_hat = current.cost(prior)
-    for trial in range(1, search.max_trials + 1):
+    for _ in range(search.max_trials + FREE_HALVINGS):
         candidate = problem.rollout(
             direction.policy(eps), derivatives=derivatives, nonnegative=nonnegative
         )
         work = work + candidate.work
+        trials += candidate.feasible or candidate.work.tasks > 0
         if candidate.finite and candidate.feasible:
             change = candidate.cost(prior) - J_hat
             enough = search.sufficient_decrease * eps * direction.theta + slack
             if change <= 0.0 and change <= enough:
-                return _Step(candidate, eps, trial, work)
+                return _Step(candidate, eps, trials, work)
+        if trials >= search.max_trials:
+            break
         del candidate  # before the next one grows
         eps *= 0.5
-    return _Step(None, 0.0, search.max_trials, work)
+    return _Step(None, 0.0, trials, work)

@@ -87,6 +87,7 @@ def _equality_step(
 
 def project_simplex(rows: Array) -> Array:
     """Euclidean projection of each row onto the probability simplex."""
+    rows = rows - rows.max(axis=1, keepdims=True)  # changes nothing, and huge rows keep their 1
     ordered = -np.sort(-rows, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0
     counts = np.arange(1, rows.shape[1] + 1)

@@ -43,13 +43,21 @@ class Workers:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._count, "towpath-task", initializer=self._begin)
         for own in self._copies:
-            own.module.train(self._learner.module.training)
+            self._follow(own)
         return self._threads.map(lambda item: work(self._own.learner, item), items)
+
+    def _follow(self, own: Learner) -> None:
+        """A copy's modes and buffers as the learner's are now; the parameters come with a task."""
+        module = self._learner.module
+        for part, like in zip(own.module.modules(), module.modules(), strict=True):
+            part.training = like.training
+        with torch.no_grad():
+            for buffer, value in zip(own.module.buffers(), module.buffers(), strict=True):
+                buffer.copy_(value)
 
     def _begin(self) -> None:
         torch.set_num_threads(1)
         with self._lock:
             own = copy.deepcopy(self._learner)
-            own.module.train(self._learner.module.training)
             self._copies.append(own)
         self._own.learner = own

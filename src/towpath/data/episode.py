@@ -44,6 +44,9 @@ class Episode:
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> "Episode":
         """The same task on another device; `dtype` converts floating tensors only."""
 
+        if dtype is None and self.support_x.device == torch.device(device):
+            return self
+
         def move(tensor: Tensor) -> Tensor:
             return tensor.to(device, dtype if tensor.is_floating_point() else None)
 

@@ -22,7 +22,7 @@ from scipy import ndimage
 
 from towpath.data.build import check_split, split_pool
 from towpath.data.cache import Plan, StoredClass, StoredSet, stored
-from towpath.data.errors import DataError
+from towpath.data.errors import DataError, nearest
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
 from towpath.data.pool import ClassPool
@@ -172,7 +172,7 @@ def load_glyphs(
     unknown = sorted(set(scripts or ()) - set(SCRIPTS))
     if unknown:
         raise DataError(
-            f"glyphs has no script {unknown[0]!r}; expected some of {', '.join(SCRIPTS)}. "
-            "Correct it."
+            f"glyphs has no script {unknown[0]!r}; expected some of {', '.join(SCRIPTS)}."
+            f"{nearest(unknown[0], SCRIPTS)} Correct it."
         )
     return split_pool("glyphs", glyph_set(drawings, seed, None, scripts), split, synthetic=True)

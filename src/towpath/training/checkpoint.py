@@ -55,7 +55,10 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write the checkpoint as the last one, and keep the one before it."""
+    """Write the checkpoint as the last one, and keep the one before it.
+
+    After every line below a complete checkpoint lies under one of the names that are read.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     content = _encode(checkpoint)
     last = folder / LAST
@@ -64,14 +67,18 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     if last.exists():
         last.replace(folder / PREVIOUS)
     beside.replace(last)
+    logger.info("checkpoint of step %d written to %s", checkpoint.state.step, last)
 
 
-def load_checkpoint(folder: Path, dynamics: Dynamics) -> Checkpoint | None:
+def load_checkpoint(
+    folder: Path, dynamics: Dynamics, device: torch.device | str = "cpu"
+) -> Checkpoint | None:
     """The last good checkpoint; None if there is none yet, RecipeError if all are damaged.
 
     Args:
         folder: the run's `checkpoints`.
         dynamics: the optimiser that the recipe names; its layout must be the checkpoint's.
+        device: where the tensors go.
     """
     damage = ""
     # between the two renames of a write only the new and the previous file exist
@@ -80,7 +87,7 @@ def load_checkpoint(folder: Path, dynamics: Dynamics) -> Checkpoint | None:
         if not path.exists():
             continue
         try:
-            return _decode(path, dynamics)
+            return _decode(path, dynamics, device)
         except (SafetensorError, _DamagedError, json.JSONDecodeError, OSError, KeyError) as error:
             damage = damage or f"{path.name}: {error}"
             logger.warning("checkpoint %s is damaged (%s); trying the one before it", path, error)
@@ -122,18 +129,21 @@ def _encode(checkpoint: Checkpoint) -> bytes:
         "training_seconds": checkpoint.training_seconds,
         "checksums": {name: _checksum(t) for name, t in tensors.items()},
     }
-    return save(tensors, metadata={"towpath": json.dumps(meta)})
+    text = json.dumps(meta)
+    return save(tensors, metadata={"towpath": text, "checksum": str(zlib.crc32(text.encode()))})
 
 
 def _checksum(tensor: Tensor) -> int:
     return zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
 
 
-def _decode(path: Path, dynamics: Dynamics) -> Checkpoint:
+def _decode(path: Path, dynamics: Dynamics, device: torch.device | str) -> Checkpoint:
     with safe_open(path, framework="pt") as file:
         header = file.metadata() or {}
         if "towpath" not in header:
             raise _DamagedError("no towpath header")
+        if header.get("checksum") != str(zlib.crc32(header["towpath"].encode())):
+            raise _DamagedError("the header does not match its checksum")
         meta = json.loads(header["towpath"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     for name, expected in meta["checksums"].items():
@@ -150,8 +160,16 @@ def _decode(path: Path, dynamics: Dynamics) -> Checkpoint:
             f"{len(layout.names)} parameters of this run's recipe ({layout.total:,} numbers). "
             "Use the recipe that it was trained with."
         )
-    params = {name: params[name] for name in layout.names}
+    tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
+    params = {name: tensors[f"params.{name}"] for name in layout.names}
     slots = tuple(tensors[f"slots.{i}"] for i in range(_count(tensors, "slots.")))
+    cold = OptimiserState.cold(dynamics, params)
+    if (len(slots), len(meta["steps"])) != (len(cold.slots), len(cold.steps)):
+        raise RecipeError(
+            f"The checkpoint {path} is of another optimiser ({len(slots)} moments a parameter); "
+            f"expected {len(cold.slots)}, as this run's recipe says. Use the recipe that it was "
+            "trained with."
+        )
     best_params = _part(tensors, "best.")
     state = TrainState(
         params=params,

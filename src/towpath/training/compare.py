@@ -17,10 +17,11 @@ import yaml
 from towpath.data.source import write_atomically
 from towpath.training.components import weighter_options
 from towpath.training.evaluation import paired_difference
-from towpath.training.folder import CONFIG, RunFolder, plain_json
+from towpath.training.folder import CONFIG, RunFolder, make_new, plain_json, refuse_existing
 from towpath.training.loop import Reporter, resume, train
 from towpath.training.recipe import Component, Recipe
-from towpath.training.typed import RecipeError
+from towpath.training.setup import prepare, with_lasting_paths
+from towpath.training.typed import RecipeError, plain_value
 
 ASKED, RESULT = "comparison.yaml", "comparison.json"
 BASELINE = "uniform"
@@ -34,7 +35,7 @@ class Contestant:
     component: Component
 
     @classmethod
-    def of(cls, text: str, recipe: Recipe) -> "Contestant":
+    def of(cls, text: str, recipe: Recipe, allowed: Collection[str] = ()) -> "Contestant":
         """From the command line's words; options of the recipe's own weighter are kept."""
         name, *settings = text.strip().split(":")
         component: Component = {"name": name}
@@ -47,8 +48,8 @@ class Contestant:
                     f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
                     "tow:beta=1.0"
                 )
-            component[key] = yaml.safe_load(value)
-        weighter_options(component)  # refuses a misspelt name or option now, not in an hour
+            component[key] = plain_value(value)
+        weighter_options(component, allowed)  # refuses a misspelt name or option
         return cls(re.sub(r"[^\w.=+-]+", "_", text.strip()), component)
 
 
@@ -58,25 +59,33 @@ def is_comparison(path: Path) -> bool:
 
 
 def begin_comparison(
-    path: Path, recipe: Recipe, weighters: Sequence[str], seeds: Sequence[int]
+    path: Path,
+    recipe: Recipe,
+    weighters: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
 ) -> None:
-    """Check what is asked and write it down in a new folder."""
+    """Check what is asked, data and all, and write it down in a new folder."""
     if not weighters or not seeds:
         raise RecipeError(
-            "compare found no weighter or no seed; expected at least one of each, as in "
-            "--weighters uniform,tow --seeds 0,1"
+            f"compare found no {'seed' if weighters else 'weighter'}; expected at least one, as in "
+            f"{'--seeds 0,1' if weighters else '--weighters uniform,tow'}"
         )
-    labels = [Contestant.of(text, recipe).label for text in weighters]
+    contestants = [Contestant.of(text, recipe, allowed) for text in weighters]
+    labels = [contestant.label for contestant in contestants]
     if len(set(labels)) < len(labels) or len(set(seeds)) < len(seeds):
         raise RecipeError(
             f"compare found weighters {labels} and seeds {list(seeds)}; expected each once."
         )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise RecipeError(
-            f"The folder {path} exists and is not empty; expected a new one. Choose another --out, "
-            f"or go on with it: towpath resume {path}"
-        )
-    path.mkdir(parents=True, exist_ok=True)
+    refuse_existing(path)
+    recipe = with_lasting_paths(recipe)
+    for seed in seeds:
+        Recipe.of({**recipe.as_mapping(), "seed": seed})
+    for contestant in contestants:  # what cannot run is said now, not in an hour
+        prepare(replace(recipe, weighter=contestant.component), data_root, allowed)
+    make_new(path)
     asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
     text = yaml.safe_dump(asked, sort_keys=False, allow_unicode=True)
     write_atomically(path / ASKED, text.encode())
@@ -91,7 +100,7 @@ def run_comparison(
     command: str = "",
 ) -> dict[str, Any]:
     """Run what is not finished yet, then compare; returns what `comparison.json` holds."""
-    recipe, contestants, seeds = asked_for(path)
+    recipe, contestants, seeds = asked_for(path, allowed)
     for seed in seeds:
         for contestant in contestants:
             folder = path / run_name(contestant.label, seed)
@@ -100,18 +109,21 @@ def run_comparison(
             else:
                 one = replace(recipe, weighter=contestant.component, seed=seed)
                 train(folder, one, reporter, data_root=data_root, allowed=allowed, command=command)
-    result = compared(path)
+    result = compared(path, allowed)
     text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
     write_atomically(path / RESULT, f"{text}\n".encode())
     return result
 
 
-def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
+def asked_for(
+    path: Path, allowed: Collection[str] = ()
+) -> tuple[Recipe, list[Contestant], list[int]]:
     """Recipe, contestants and seeds of a comparison folder."""
     try:
         asked = yaml.safe_load((path / ASKED).read_text(encoding="utf-8"))
-        recipe = Recipe.of(asked["recipe"])
-        return recipe, [Contestant.of(w, recipe) for w in asked["weighters"]], asked["seeds"]
+        recipe = Recipe.of(dict(asked["recipe"]))
+        contestants = [Contestant.of(w, recipe, allowed) for w in asked["weighters"]]
+        return recipe, contestants, asked["seeds"]
     except (yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise RecipeError(
             f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
@@ -124,9 +136,9 @@ def run_name(label: str, seed: int) -> str:
     return f"{label}-seed{seed}"
 
 
-def compared(path: Path) -> dict[str, Any]:
+def compared(path: Path, allowed: Collection[str] = ()) -> dict[str, Any]:
     """Figures of the finished runs, with paired differences to the baseline."""
-    recipe, contestants, seeds = asked_for(path)
+    recipe, contestants, seeds = asked_for(path, allowed)
     labels = [contestant.label for contestant in contestants]
     baseline = BASELINE if BASELINE in labels else labels[0]
     runs: list[dict[str, Any]] = []

@@ -6,53 +6,22 @@ package was allowed explicitly; a run folder by itself never imports anything.
 
 import importlib
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
+from towpath.data import load_folder
+from towpath.data.glyphs import load_glyphs
+from towpath.data.registry import is_own_folder, known
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.training.recipe import Component
 from towpath.training.typed import RecipeError, chosen, options_for
-from towpath.weighters import TOW, Exploitation, Exploration, Random, Uniform, Weighter
-
-
-@dataclass(frozen=True)
-class WeighterEntry:
-    """How a weighter is made, and whether it plans towards the trusted tasks."""
-
-    make: Callable[..., Weighter]
-    options: Callable[..., Any]
-    """whose signature says the options"""
-    presets: Mapping[str, Any]
-    targets: bool = False
-
-
-def _tow(preset: TOW, *, targets: bool = False) -> WeighterEntry:
-    default = TOW()
-    differs = {
-        name: getattr(preset, name)
-        for name in TOW.__dataclass_fields__
-        if getattr(preset, name) != getattr(default, name)
-    }
-    return WeighterEntry(TOW, TOW, differs, targets)
-
-
-WEIGHTERS: dict[str, WeighterEntry] = {
-    "uniform": WeighterEntry(Uniform, Uniform, {}),
-    "random": WeighterEntry(Random, Random, {}),
-    "exploration": WeighterEntry(Exploration, Exploration, {}),
-    "exploitation": WeighterEntry(Exploitation, Exploitation, {}),
-    "tow": _tow(TOW()),
-    "tow-auto": _tow(TOW(beta="auto")),
-    "tow-faithful": _tow(TOW.faithful()),
-    "tow-targets": _tow(TOW.towards_targets(), targets=True),
-}
-"""Weighters by the name that a recipe and `compare` give them."""
+from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 
 
 def _adam(
@@ -118,13 +87,23 @@ def given_options(component: Component) -> dict[str, Any]:
     return {key: value for key, value in component.items() if key != "name"}
 
 
+def data_options(component: Component) -> dict[str, Any]:
+    """The options of the data set, checked against its loader; only those that were given."""
+    name, given = component["name"], given_options(component)
+    loader: Callable[..., Any] = load_folder
+    if not is_own_folder(name):
+        loader = load_glyphs if name == "glyphs" else known(name).load
+    checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
+    return {key: checked[key] for key in given}
+
+
 def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
     """All options of a weighter, presets and defaults filled in."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
     if not isinstance(entry, WeighterEntry):
         return options_for(entry, given_options(component), "weighter")
     given = {**entry.presets, **given_options(component)}
-    return options_for(entry.options, given, "weighter", leave_out=("prior",))
+    return options_for(entry.make, given, "weighter", leave_out=("prior",))
 
 
 def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[Weighter, bool]:
@@ -134,13 +113,24 @@ def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[
     if isinstance(entry, WeighterEntry):
         return entry.make(**options), entry.targets
     made: Weighter = entry(**options)
+    if not callable(getattr(made, "plan", None)):
+        raise RecipeError(
+            f"weighter.name is {component['name']!r}, which has no method plan; expected a "
+            "weighter. Derive the class from towpath.MiniBatchWeighter."
+        )
     return made, False
 
 
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
     """The outer optimiser before its first step."""
     entry = named(OPTIMIZERS, component, "optimizer")
-    rule: Adam | SGD = entry(**options_for(entry, given_options(component), "optimizer"))
+    options = options_for(entry, given_options(component), "optimizer")
+    rate = options.get("meta_lr", 1.0)
+    if not (isinstance(rate, int | float) and 0 < rate < math.inf):
+        raise RecipeError(
+            f"optimizer.meta_lr is {rate!r}; expected a finite number above 0, such as 0.001."
+        )
+    rule: Adam | SGD = entry(**options)
     return rule.init(params)
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -28,6 +29,8 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
     "evaluations.json",
 )
 CHECKPOINTS = "checkpoints"
+PARTIAL = re.compile(r"\..*\.partial$")
+"""what `write_atomically` writes before it renames"""
 
 
 def versions() -> dict[str, str]:
@@ -48,6 +51,29 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_json(v) for v in value]
     return value
+
+
+def make_new(path: Path) -> None:
+    """The folder, made; RecipeError if there is something in it, or if it cannot be made."""
+    refuse_existing(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise RecipeError(
+            f"The folder {path} cannot be made ({error.strerror}); expected a place to write to. "
+            "Choose another --out."
+        ) from error
+
+
+def refuse_existing(path: Path) -> None:
+    """RecipeError if the folder holds something, leftovers of a write cut short aside."""
+    if path.is_dir() and all(PARTIAL.match(entry.name) for entry in path.iterdir()):
+        return
+    if path.exists():
+        raise RecipeError(
+            f"The folder {path} exists and is not empty; expected a new one. Choose another --out, "
+            f"or go on with it: towpath resume {path}"
+        )
 
 
 @dataclass(frozen=True)
@@ -74,12 +100,7 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, recipe: Recipe, made_with: Mapping[str, Any]) -> "RunFolder":
         """A new folder with its configuration; refuses one that already holds something."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RecipeError(
-                f"The run folder {path} exists and is not empty; expected a new one. Choose "
-                f"another --out, or go on with it: towpath resume {path}"
-            )
-        path.mkdir(parents=True, exist_ok=True)
+        make_new(path)
         mapping = {**recipe.as_mapping(), "made_with": dict(made_with)}
         text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
         write_atomically(path / CONFIG, text.encode())
@@ -153,7 +174,14 @@ class RecordWriter:
     """Appends records; starts by cutting off what the checkpoint does not know of."""
 
     def __init__(self, folder: RunFolder, keep_bytes: int) -> None:
-        self._file = folder.records_path.open("ab")
+        path = folder.records_path
+        found = path.stat().st_size if path.exists() else 0
+        if found < keep_bytes:  # truncate() would fill it up with zeros
+            raise RecipeError(
+                f"{path} has {found} bytes; expected at least {keep_bytes}, as the checkpoint "
+                "says. Restore the file, or delete the run folder and train again."
+            )
+        self._file = path.open("ab")
         self._file.truncate(keep_bytes)
         self._file.seek(0, os.SEEK_END)
 

@@ -4,10 +4,12 @@ What it costs to be stopped (by a kill, a full disk, Ctrl-C) is at most the step
 checkpoint: going on from there gives the same bits as never having stopped.
 """
 
+import logging
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,17 +19,26 @@ from torch import Tensor, nn
 from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
 from towpath.training.components import weighter_options
 from towpath.training.evaluation import Score, evaluate
-from towpath.training.folder import EVALUATIONS, SUMMARY, RecordWriter, RunFolder, versions
+from towpath.training.folder import (
+    EVALUATIONS,
+    SUMMARY,
+    RecordWriter,
+    RunFolder,
+    refuse_existing,
+    versions,
+)
 from towpath.training.recipe import Recipe
-from towpath.training.setup import Setup, prepare, trained_shape
+from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
 from towpath.training.step import plan_statistics, train_step
 from towpath.training.summary import summarise
 
+logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
 
 
 class TrainingStoppedError(RuntimeError):
-    """Training ended because the numbers are not finite; the last good state is kept."""
+    """Training ended early (numbers that are not finite, a full disk); the last good state is
+    kept."""
 
 
 class Reporter(Protocol):
@@ -46,7 +57,7 @@ class Reporter(Protocol):
         ...
 
     def tested(self, done: int, total: int) -> None:
-        """A test task was tried."""
+        """Test tasks were tried."""
         ...
 
     def ended(self, summary: dict[str, Any]) -> None:
@@ -66,6 +77,8 @@ def train(
     """A new run in a new folder; returns its summary."""
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
+    recipe = with_lasting_paths(recipe)
+    refuse_existing(path)
     with _one_thread_a_task():
         setup = prepare(recipe, data_root, allowed)
         made_with = {**trained_shape(setup), "command": command, "versions": versions()}
@@ -90,10 +103,24 @@ def resume(
 
 
 def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+    try:
+        return _run_to_end(folder, setup, reporter)
+    except BrokenPipeError:  # of the progress shown, not of the folder
+        raise
+    except OSError as error:
+        raise TrainingStoppedError(
+            f"The run folder {folder.path} could not be written ({error.strerror or error}); its "
+            "last good checkpoint is kept. Make room on the disk, then go on with: towpath resume "
+            f"{folder.path}"
+        ) from error
+
+
+def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
     for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
         leftover.unlink(missing_ok=True)
-    found = load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics)
+    found = load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics, setup.device)
     current = found or Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
+    logger.info("%s: training from step %d", folder.path, current.state.step)
     reporter.began(setup, current.state.step)
     with RecordWriter(folder, current.records_bytes) as writer:
         current = _train(folder, setup, reporter, writer, current)
@@ -109,6 +136,7 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
         },
     )
     folder.write_json(SUMMARY, summary)
+    logger.info("%s: ended after step %d", folder.path, current.state.step)
     reporter.ended(summary)
     return summary
 
@@ -127,12 +155,13 @@ def _train(
         writer.truncate(now.records_bytes)  # lines of a window that was interrupted
         save_checkpoint(folder.checkpoints, now)
 
-    if current.state.window == 0 and current.records_bytes == 0:
-        for record in _probe_records(setup, current, before=-1):
-            writer.write(record)
     # the state after the last whole window and its records, whatever interrupts the next one
-    complete = replace(current, records_bytes=writer.bytes_written)
+    complete = current
     try:
+        if current.state.window == 0 and current.records_bytes == 0:
+            for record in _probe_records(setup, current, before=-1):
+                writer.write(record)
+            complete = replace(current, records_bytes=writer.bytes_written)
         while not _done(recipe, complete):
             before = complete.state.step
             window_began = time.perf_counter()
@@ -228,27 +257,25 @@ def _test(
     folder: RunFolder, setup: Setup, reporter: Reporter, current: Checkpoint
 ) -> tuple[dict[str, Any], dict[str, Score]]:
     params = chosen_params(current)
-    total = setup.recipe.test.tasks * len(setup.tests)
-    done = 0
-
-    def progress() -> None:
-        nonlocal done
-        done += 1
-        reporter.tested(done, total)
-
+    tasks = setup.recipe.test.tasks
+    total = tasks * len(setup.tests)
+    scores: dict[str, Score] = {}
     began = time.perf_counter()
     with evaluation_mode(setup.learner.module):
-        scores = {
-            name: evaluate(
+        for name in setup.tests:
+            before = tasks * len(scores)
+            scores[name] = evaluate(
                 setup.objective,
                 params,
-                setup.test_tasks(name, setup.recipe.test.tasks),
-                progress=progress,
+                setup.test_tasks(name, tasks),
+                progress=partial(_tested, reporter, before, total),
             )
-            for name in setup.tests
-        }
     seconds = time.perf_counter() - began
     return summarise(folder, setup, current, scores, seconds), scores
+
+
+def _tested(reporter: Reporter, before: int, total: int, done: int) -> None:
+    reporter.tested(before + done, total)
 
 
 def chosen_params(current: Checkpoint) -> dict[str, Tensor]:

@@ -35,6 +35,9 @@ class Trusted:
     """0 for none"""
     per_batch: int = 2
     """trusted tasks used with each mini-batch"""
+    data: str = ""
+    """a set, or a folder of images checked by hand; empty: the training data without the noise that
+    `episodes.label_noise` makes"""
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class Recipe:
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
         """A recipe from plain values; RecipeError says what is wrong with them."""
-        known = {f.name: f for f in fields(cls)}
+        known = [f.name for f in fields(cls)]
         values: dict[str, Any] = {}
         for key, value in mapping.items():
             if key not in known:

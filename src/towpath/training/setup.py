@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from towpath.curvature import Objective
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
+from towpath.data.registry import is_own_folder
 from towpath.learners import Learner
-from towpath.training.components import given_options, make_learner, make_optimizer, make_weighter
+from towpath.training.components import data_options, make_learner, make_optimizer, make_weighter
+from towpath.training.device import device_named
 from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
@@ -49,6 +52,7 @@ class Setup:
     probes: list[ProbeWindow]
     probe_weighter: TOW
     image_shape: tuple[int, int, int]
+    device: torch.device
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
         """The tasks of a window and, for a weighter that plans towards them, its targets.
@@ -56,7 +60,7 @@ class Setup:
         Every other weighter gets the trusted tasks as additional training tasks in each
         mini-batch, so that a comparison is fair.
         """
-        tasks = self.windows.window(position)[:mini_batches]
+        tasks = moved(self.windows.window(position)[:mini_batches], self.device)
         if not self.trusted:
             return tasks, None
         chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
@@ -72,17 +76,21 @@ class Setup:
     def validation_tasks(self) -> Iterator[Episode]:
         """The fixed validation tasks, made anew each time rather than kept."""
         assert self.validation is not None
-        return (self.validation.episode(i) for i in range(self.recipe.validation.tasks))
+        return self._tasks(self.validation, self.recipe.validation.tasks)
 
     def test_tasks(self, name: str, count: int) -> Iterator[Episode]:
         """The first `count` fixed test tasks of a set."""
-        return (self.tests[name].episode(i) for i in range(count))
+        return self._tasks(self.tests[name], count)
+
+    def _tasks(self, sampler: EpisodeSampler, count: int) -> Iterator[Episode]:
+        return (sampler.episode(i).to(self.device) for i in range(count))
 
 
 def prepare(
     recipe: Recipe, data_root: str | Path | None = None, allowed: Collection[str] = ()
 ) -> Setup:
     """Load the data, build the learner and the weighter; ValueError for what does not fit."""
+    device = device_named(recipe.device)
     weighter, targets = make_weighter(recipe.weighter, allowed)
     if targets and not recipe.trusted.count:
         raise RecipeError(
@@ -90,7 +98,7 @@ def prepare(
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
     name = recipe.data["name"]
-    options = given_options(recipe.data)
+    options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
     channels, height, _ = train.image_shape
     learner = make_learner(
@@ -102,6 +110,7 @@ def prepare(
         seed=recipe.seed,
         allowed=allowed,
     )
+    learner.module.to(device)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
@@ -114,7 +123,7 @@ def prepare(
     for other in (name, *recipe.test.also):
         extra = options if other == name else {}
         pool = load(other, root=data_root, split="test", **extra)
-        tests[_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
+        tests[set_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -123,25 +132,62 @@ def prepare(
         targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=trusted_pool(train, recipe.episodes, recipe.trusted.count, recipe.seed)
-        if recipe.trusted.count
-        else [],
+        trusted=_trusted(recipe, train, data_root, device),
         validation=validation,
         tests=tests,
-        probes=[_probe(recipe, probe, data_root) for probe in recipe.probes],
+        probes=[_probe(recipe, probe, data_root, device) for probe in recipe.probes],
         probe_weighter=weighter if isinstance(weighter, TOW) and not targets else TOW(),
         image_shape=train.image_shape,
+        device=device,
     )
 
 
-def _label(name: str) -> str:
+def moved(window: Window, device: torch.device) -> list[list[Episode]]:
+    """The window's tasks on the device."""
+    return [[task.to(device) for task in batch] for batch in window]
+
+
+def _trusted(
+    recipe: Recipe, train: ClassPool, data_root: str | Path | None, device: torch.device
+) -> list[Episode]:
+    count, name = recipe.trusted.count, recipe.trusted.data
+    if not count:
+        return []
+    if name:
+        own = load(name, root=data_root, split="all", **data_options({**recipe.data, "name": name}))
+        if own.image_shape != train.image_shape:
+            raise RecipeError(
+                f"The images of trusted.data {name!r} are {list(own.image_shape)}; expected "
+                f"{list(train.image_shape)}, as those of {train.name}. Set data.image_size and "
+                "data.channels."
+            )
+        train = own
+    return [task.to(device) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
+
+
+def with_lasting_paths(recipe: Recipe) -> Recipe:
+    """Folders of the user's by their whole path, so that a run is resumed from anywhere."""
+
+    def lasting(name: str) -> str:
+        own = bool(name) and is_own_folder(name)
+        return str(Path(name).expanduser().resolve()) if own else name
+
+    data = {**recipe.data, "name": lasting(recipe.data["name"])}
+    test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
+    trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
+    return replace(recipe, data=data, test=test, trusted=trusted)
+
+
+def set_label(name: str) -> str:
     """A set's name, or the last part of the path of a user's folder."""
     return Path(name).name or name
 
 
-def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None) -> ProbeWindow:
+def _probe(
+    recipe: Recipe, probe: Probe, data_root: str | Path | None, device: torch.device
+) -> ProbeWindow:
     pool: ClassPool = load(
-        recipe.data["name"], root=data_root, split=probe.split, **given_options(recipe.data)
+        recipe.data["name"], root=data_root, split=probe.split, **data_options(recipe.data)
     )
     if probe.groups:
         spec = recipe.episodes
@@ -150,7 +196,7 @@ def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None) -> ProbeW
     spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
     windows = Windows(sampler, probe.horizon, probe.meta_batch_size)
-    return ProbeWindow(probe, windows.window(0))
+    return ProbeWindow(probe, moved(windows.window(0), device))
 
 
 def trained_shape(setup: Setup) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The training step: one window in, the next state and its records out. Pure: no clock, no disk."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -27,30 +27,33 @@ def train_step(
     """Plan the window's weights and train by them.
 
     A task whose numbers are not finite is muted (weight 0) and the window planned again. A window
-    whose plan fails keeps its nominal trajectory, or the old state where even that is not finite.
+    whose plan fails keeps its nominal trajectory; where even that is not finite, the window is
+    skipped and the state stays.
 
     Returns:
         the next state, and one record a mini-batch.
     """
-    plan, muted = _plan(state, window, objective, weighter, targets, stage_seed(seed, state.window))
-    failed = plan.status.failed
+    plan, muted, evaluations = _plan(
+        state, window, objective, weighter, targets, stage_seed(seed, state.window)
+    )
     T, M = len(window), len(window[0])
+    failure = _failure(plan, seen_to_work=len(muted.at(T - 1)) < M)
     after = replace(
         state,
         window=state.window + 1,
-        failures=state.failures + 1 if failed else 0,
-        evaluations=state.evaluations + plan.evaluations,
+        failures=0 if failure is None else state.failures + 1,
+        evaluations=state.evaluations + evaluations,
     )
-    if plan.status.usable:
+    if failure is None or failure.trained:
         after = replace(
             after,
             params={name: p.clone() for name, p in plan.params.items()},
             optimizer=plan.optimizer_state,
             weighter_state=plan.weighter_state,
             step=state.step + T,
-            tasks=state.tasks + T * M,
+            tasks=state.tasks + T * M - len(muted.tasks),
         )
-    return after, _records(state, window, plan, muted)
+    return after, _records(state, window, plan, muted, failure)
 
 
 def _plan(
@@ -60,8 +63,9 @@ def _plan(
     weighter: Weighter,
     targets: Window | None,
     seed: int,
-) -> tuple[Plan, Muted]:
-    muted = NOTHING_MUTED
+) -> tuple[Plan, Muted, float]:
+    """The plan, what had to be muted for it, and the evaluations of all attempts."""
+    muted, evaluations = NOTHING_MUTED, 0.0
     while True:
         plan = weighter.plan(
             objective,
@@ -73,43 +77,70 @@ def _plan(
             state=state.weighter_state,
             seed=seed,
         )
+        evaluations += plan.evaluations
         if plan.status.usable or not plan.bad:
-            return plan, muted
+            return plan, muted, evaluations
         muted = muted | plan.bad  # grows each time, so this ends
 
 
-def _records(state: TrainState, window: Window, plan: Plan, muted: Muted) -> list[Record]:
+@dataclass(frozen=True)
+class _Failure:
+    """Why a window failed, and whether its nominal was trained on all the same."""
+
+    reason: str
+    trained: bool
+
+
+def _failure(plan: Plan, *, seen_to_work: bool) -> _Failure | None:
+    """None where the plan is good.
+
+    A last mini-batch without a finite task says that the steps before it may have broken the
+    learner, and a broken learner must neither be kept nor train on nothing for ever.
+    """
+    if not seen_to_work:
+        return _Failure("no task of the last mini-batch is finite", trained=False)
+    if plan.status.failed:
+        return _Failure(plan.status.value, trained=plan.status.usable)
+    return None
+
+
+def _records(
+    state: TrainState, window: Window, plan: Plan, muted: Muted, failure: _Failure | None
+) -> list[Record]:
     events = [
         {"event": "task not finite", "mini_batch": t, "task": i} for t, i in sorted(muted.tasks)
     ] + [
         {"event": "target not finite", "mini_batch": t, "task": i} for t, i in sorted(muted.targets)
     ]
-    if plan.status.failed:
-        kept = "nominal kept" if plan.status.usable else "window skipped"
-        events.append({"event": f"plan failed: {plan.status.value}, {kept}"})
-    if not plan.status.usable:
+    if failure is not None:
+        kept = "nominal kept" if failure.trained else "window skipped"
+        events.append({"event": f"plan failed: {failure.reason}, {kept}"})
+    if failure is not None and not failure.trained:
         return [{"step": state.step, "window": state.window, "events": events}]
     records: list[Record] = []
     for t, batch in enumerate(window):
         skip = muted.at(t)
-        weights = [0.0 if i in skip else w for i, w in enumerate(plan.weights[t].tolist())]
         used = [i for i in range(len(batch)) if i not in skip]
         record: Record = {
             "step": state.step + t + 1,
             "window": state.window,
             "loss": _mean(plan.losses[t], used),
-            "losses": plan.losses[t].tolist(),
-            "weights": weights,
+            "losses": _known(plan.losses[t], skip),
+            "weights": plan.weights[t].tolist(),
             "tasks": [dict(getattr(task, "info", {})) for task in batch],
         }
         if plan.accuracies is not None:
             record["accuracy"] = _mean(plan.accuracies[t], used)
-            record["accuracies"] = plan.accuracies[t].tolist()
+            record["accuracies"] = _known(plan.accuracies[t], skip)
         records.append(record)
     records[0]["plan"] = plan_statistics(plan)
     if events:
         records[0]["events"] = events
     return records
+
+
+def _known(values: Tensor, skip: set[int]) -> list[float | None]:
+    return [None if i in skip else value for i, value in enumerate(values.tolist())]
 
 
 def _mean(values: Tensor, used: list[int]) -> float | None:

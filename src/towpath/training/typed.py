@@ -11,7 +11,10 @@ import types
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import yaml
 from jsonargparse import ArgumentError, ArgumentParser
+
+_REQUIRED = inspect.Parameter.empty
 
 
 class RecipeError(ValueError):
@@ -22,6 +25,14 @@ def nearest(word: object, known: Iterable[str]) -> str:
     """` Did you mean 'uniform'?` where a known word is close, else nothing."""
     match = difflib.get_close_matches(str(word).lower(), list(known), 1, 0.5)
     return f" Did you mean {match[0]!r}?" if match else ""
+
+
+def plain_value(word: str) -> Any:
+    """What a word of the command line means, read as YAML; words that are not YAML stay words."""
+    try:
+        return yaml.safe_load(word)
+    except yaml.YAMLError:
+        return word
 
 
 def chosen(registry: Collection[str], name: object, where: str) -> str:
@@ -56,6 +67,9 @@ def options_for(
                 f"{where} has no option {key!r}; expected "
                 f"{', '.join(accepted) if accepted else 'none'}.{nearest(key, accepted)}"
             )
+    for name in accepted:
+        if inspect.signature(target).parameters[name].default is _REQUIRED and name not in given:
+            raise RecipeError(f"{where} lacks {name!r}; expected a value for it.")
     if not accepted:
         return {}
     parser = ArgumentParser(exit_on_error=False)
@@ -70,7 +84,10 @@ def options_for(
         culprit = re.search(r'[Kk]ey "([^"]+)"', str(error))
         key = culprit.group(1) if culprit else ""
         if key not in given:
-            raise RecipeError(f"{where} lacks {key!r}; expected a value for it.") from None
+            told = " ".join(str(error).split())
+            raise RecipeError(
+                f"{where} is {dict(given)!r}; expected other values: {told}"
+            ) from None
         hint = _hint(target, key)
         raise RecipeError(
             f"{where}.{key} is {given[key]!r}; expected {described(hint)}."

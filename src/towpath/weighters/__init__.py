@@ -1,48 +1,33 @@
 """Who decides the weights of the tasks: TOW and simpler rules, behind one call."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
-
-from towpath.curvature import Objective
+from towpath.weighters.agreement import GradientAgreement, Oracle
 from towpath.weighters.exploration import Dirichlet, Exploitation, Exploration, Gamma
 from towpath.weighters.minibatch import MiniBatchWeighter
 from towpath.weighters.plan import Plan
-from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.protocol import Weighter
+from towpath.weighters.registry import WEIGHTERS, WeighterEntry
+from towpath.weighters.robust import CVaR, GroupDRO
 from towpath.weighters.tow import TOW
 from towpath.weighters.uniform import Random, Uniform
 from towpath.weighters.window import NOTHING_MUTED, Muted
 
-
-class Weighter(Protocol):
-    """What training asks of a weighter."""
-
-    def plan(
-        self,
-        objective: Objective,
-        model: ModelLike,
-        optimizer: OptimizerLike,
-        window: Window,
-        *,
-        targets: Window | None = None,
-        muted: Muted = NOTHING_MUTED,
-        state: Mapping[str, Any] | None = None,
-        seed: int = 0,
-    ) -> Plan:
-        """Weights of a window and the state that training with them leads to."""
-        ...
-
-
 __all__ = [
     "NOTHING_MUTED",
     "TOW",
+    "WEIGHTERS",
+    "CVaR",
     "Dirichlet",
     "Exploitation",
     "Exploration",
     "Gamma",
+    "GradientAgreement",
+    "GroupDRO",
     "MiniBatchWeighter",
     "Muted",
+    "Oracle",
     "Plan",
     "Random",
     "Uniform",
     "Weighter",
+    "WeighterEntry",
 ]

@@ -34,8 +34,8 @@ class Prior(Protocol):
 class Dirichlet:
     """Weights on the simplex, `ln p = (concentration - 1) sum ln u`.
 
-    Stationarity gives `u_i = a / (tau + max(s) - s_i)`, `a = concentration - 1`, with tau in
-    `[a, a M]` such that the weights sum to 1. At a concentration of 1 or below nothing holds the
+    Stationarity gives `u_i = 1 / (tau + (max(s) - s_i) / a)`, `a = concentration - 1`, with tau in
+    `[1, M]` such that the weights sum to 1. At a concentration of 1 or below nothing holds the
     weights off the boundary and the solution is a vertex: the best task takes all (tasks that tie
     share it).
     """
@@ -52,10 +52,13 @@ class Dirichlet:
         if a <= 0:
             u: Array = (gaps == 0).astype(np.float64)
         else:
-            # a hair beyond a M, so that rounding cannot put the root of equal losses outside
-            high = a * len(gaps) * (1 + 1e-9)
-            tau = brentq(lambda t: float(a * np.sum(1.0 / (t + gaps))) - 1.0, a, high)
-            u = a / (float(tau) + gaps)
+            with np.errstate(over="ignore"):
+                distances = gaps / a  # inf where a gap is out of reach: weight 0
+            # At tau = 1 the best task alone makes 1, without rounding. The other end is a hair
+            # beyond M, so that rounding cannot put the root of equal losses outside.
+            high = len(gaps) * (1 + 1e-9)
+            tau = brentq(lambda t: float(np.sum(1.0 / (t + distances))) - 1.0, 1.0, high)
+            u = 1.0 / (float(tau) + distances)
         normalised: Array = u / u.sum()
         return normalised
 
@@ -107,7 +110,7 @@ class _ByLoss(MiniBatchWeighter):
         Dirichlet(self.concentration)
 
     def _weigh(self, scores: Tensor) -> Array:
-        prior = self.prior or Dirichlet(self.concentration)
+        prior = Dirichlet(self.concentration) if self.prior is None else self.prior
         return prior.maximise(scores.double().cpu().numpy())
 
 

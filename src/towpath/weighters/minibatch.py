@@ -10,6 +10,7 @@ base class steps it through the T mini-batches of a window, so that every weight
     state               what the weighter remembers: a dict of plain numbers, strings and lists
 """
 
+import copy
 import math
 import time
 from abc import ABC, abstractmethod
@@ -30,7 +31,13 @@ from towpath.weighters.start import (
     check_call,
     checked_window,
 )
-from towpath.weighters.window import NOTHING_MUTED, Muted, bad_indices, stage_seed
+from towpath.weighters.window import (
+    NOTHING_MUTED,
+    Muted,
+    bad_indices,
+    stacked_accuracies,
+    stage_seed,
+)
 
 
 class MiniBatchWeighter(ABC):
@@ -72,11 +79,12 @@ class MiniBatchWeighter(ABC):
             )
         tasks = checked_window(window)
         start = Start.of(model, optimizer)
-        memory = dict(self.initial_state() if state is None else state)
+        # a copy: a rule that changes lists in place must not change the caller's
+        memory = copy.deepcopy(dict(self.initial_state() if state is None else state))
         here = start.state
         rows: list[Tensor] = []
         losses: list[Tensor] = []
-        accuracies: list[Tensor] = []
+        accuracies: list[Tensor | None] = []
         status, bad = Status.RULE, NOTHING_MUTED
         for t, batch in enumerate(tasks):
             skip = muted.at(t)
@@ -87,8 +95,7 @@ class MiniBatchWeighter(ABC):
             finally:
                 start.buffers.restore()
             losses.append(said.losses)
-            if said.accuracies is not None:
-                accuracies.append(said.accuracies)
+            accuracies.append(said.accuracies)
             wrong = bad_indices(said.losses, said.gradients)
             if wrong:
                 status, bad = Status.NON_FINITE_NOMINAL, Muted(frozenset((t, i) for i in wrong))
@@ -112,7 +119,7 @@ class MiniBatchWeighter(ABC):
             agreement=None,
             curvature_ratio=0.0,
             losses=torch.stack(losses),
-            accuracies=torch.stack(accuracies) if accuracies else None,
+            accuracies=stacked_accuracies(accuracies),
             bad=bad,
             evaluations=float(len(losses)),
             sketches=0.0,
@@ -140,10 +147,11 @@ class MiniBatchWeighter(ABC):
         infos = [getattr(batch[i], "info", {}) for i in keep]
         given, memory = self.weights(losses[keep], gradients[keep], infos, memory)
         given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
-        if given.shape != (len(keep),) or not bool((given >= 0).all()):
+        usable = torch.isfinite(given) & (given >= 0)
+        if given.shape != (len(keep),) or not bool(usable.all()):
             raise ValueError(
                 f"{type(self).__name__}.weights returned {given.tolist()}; expected {len(keep)} "
-                "numbers of at least 0, one for each task."
+                "finite numbers of at least 0, one for each task."
             )
         w[keep] = given
         return w, memory

@@ -69,7 +69,7 @@ class TOW:
             more), or one for each "mini-batch" (each moves by about the spread).
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
             cosine of what two halves of the targets ask for; "none" does not.
-        max_trials: step sizes 1, 1/2, 1/4, ... tried per iteration.
+        max_trials: step sizes 1, 1/2, 1/4, ... evaluated per iteration.
         tolerance: the weights count as stationary where the largest entry of the projected gradient
             of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
@@ -104,7 +104,7 @@ class TOW:
     spread: float = 0.5
     scale: Literal["window", "mini-batch"] = "window"
     shrink: Literal["agreement", "none"] | None = None
-    max_trials: int = 10
+    max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
 
@@ -239,7 +239,8 @@ class TOW:
             derivatives=self.iterations > 0,
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
-        return _plan(problem, u0.softmax(-1) if problem.softmax else u0, nominal, outcome, began)
+        first = u0.softmax(-1) if problem.softmax else u0
+        return _plan(problem, first, nominal, outcome, muted, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -347,7 +348,12 @@ class _Outcome:
 
 
 def _plan(
-    problem: WindowProblem, first: Tensor, nominal: Trajectory, outcome: _Outcome, began: float
+    problem: WindowProblem,
+    first: Tensor,
+    nominal: Trajectory,
+    outcome: _Outcome,
+    muted: Muted,
+    began: float,
 ) -> Plan:
     start = problem.start
     chosen = outcome.trajectory
@@ -360,8 +366,11 @@ def _plan(
     total = Work(nominal.work.tasks, nominal.work.sketches)
     # a nominal that broke off leads nowhere: the state stays where it began
     final = rollout.final if finite else start.state
+    weights = (rollout.weights if finite else first.to(start.state.x)).clone()
+    for t in range(len(weights)):
+        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
     return Plan(
-        weights=rollout.weights if finite else first.to(start.state.x),
+        weights=weights,
         status=outcome.status,
         nominal_cost=nominal.cost(prior) if finite else math.nan,
         cost=chosen.cost(prior) if finite else math.nan,

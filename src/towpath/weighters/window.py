@@ -121,6 +121,14 @@ def bad_indices(losses: Tensor, gradients: Tensor) -> list[int]:
     return [int(i) for i in (~good).nonzero()[:, 0]]
 
 
+def stacked_accuracies(rows: Sequence[Tensor | None]) -> Tensor | None:
+    """`[T, M]`; zeros where a whole mini-batch is muted, None where the tasks have no classes."""
+    known = [row for row in rows if row is not None]
+    if not known:
+        return None
+    return torch.stack([torch.zeros_like(known[0]) if row is None else row for row in rows])
+
+
 def stage_seed(seed: int, stage: int) -> int:
     """One seed per window and stage: the same masks and signs wherever costs are compared."""
     state: int = int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0])
@@ -171,7 +179,7 @@ class WindowProblem:
         states: list[State] = []
         costs: list[float] = []
         losses: list[Tensor] = []
-        accuracies: list[Tensor] = []
+        accuracies: list[Tensor | None] = []
         points: list[StagePoint] = []
         terminal: CostTerms | None = None
         pending: CostTerms | None = None
@@ -190,8 +198,7 @@ class WindowProblem:
             actions.append(u)
             weights.append(w)
             losses.append(here.losses)
-            if here.accuracies is not None:
-                accuracies.append(here.accuracies)
+            accuracies.append(here.accuracies)
             bad = Muted(tasks=frozenset((t, i) for i in bad_indices(here.losses, here.gradients)))
             finite = not bad and after.is_finite()
             if not finite:
@@ -225,7 +232,7 @@ class WindowProblem:
             payload=Rollout(
                 final=state,
                 losses=torch.stack(losses) if losses else rows,
-                accuracies=torch.stack(accuracies) if accuracies else None,
+                accuracies=stacked_accuracies(accuracies),
                 weights=torch.stack(weights) if weights else rows,
                 points=points,
                 terminal=terminal,

@@ -1,0 +1,69 @@
+"""TensorBoard, an extra: scalars of a run in `<run>/tensorboard`, beside what the console shows."""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from towpath.training import RecipeError, Reporter, Score
+from towpath.training.setup import Setup
+
+FOLDER = "tensorboard"
+
+
+def _summary_writer(folder: str, first_step: int) -> Any:
+    from torch.utils.tensorboard import SummaryWriter  # an extra: imported where it is asked for
+
+    # what was written after the checkpoint that training goes on from is dropped
+    return SummaryWriter(folder, purge_step=first_step)
+
+
+def require_tensorboard() -> None:
+    """RecipeError where the extra is not installed."""
+    if find_spec("tensorboard") is None:
+        raise RecipeError(
+            "--tensorboard found no package tensorboard; expected the extra. Install it: pip "
+            "install 'towpath[tensorboard]'"
+        )
+
+
+class BoardReporter:
+    """Tells another reporter and writes scalars: loss, accuracy, validation, test."""
+
+    def __init__(
+        self, other: Reporter, run: Path, make: Callable[[str, int], Any] = _summary_writer
+    ) -> None:
+        self.other, self.run, self._make = other, run, make
+        self._writer: Any = None
+
+    def began(self, setup: Setup, step: int) -> None:
+        """The run folder is there from now on."""
+        self._writer = self._make(str(self.run / FOLDER), step + 1)
+        self.other.began(setup, step)
+
+    def stepped(self, step: int, record: dict[str, Any]) -> None:
+        """Loss and accuracy of the window's last mini-batch."""
+        for name in ("loss", "accuracy"):
+            if record.get(name) is not None:
+                self._writer.add_scalar(f"training/{name}", record[name], step)
+        self.other.stepped(step, record)
+
+    def validated(self, step: int, score: Score, best: bool) -> None:
+        """The score on the validation tasks."""
+        self._writer.add_scalar("validation/score", score.mean, step)
+        self.other.validated(step, score, best)
+
+    def tested(self, done: int, total: int) -> None:
+        """Nothing to draw."""
+        self.other.tested(done, total)
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """The test scores, at the last step."""
+        for name, score in summary["test"].items():
+            self._writer.add_scalar(f"test/{name}", score["mean"], summary["steps"])
+        self.other.ended(summary)
+
+    def close(self) -> None:
+        """Flush the scalars to the disk."""
+        if self._writer is not None:
+            self._writer.close()

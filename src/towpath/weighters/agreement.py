@@ -1,0 +1,53 @@
+"""Weights by agreement of gradients, and an oracle for experiments with wrong labels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from towpath.weighters.minibatch import MiniBatchWeighter
+
+
+@dataclass(frozen=True)
+class GradientAgreement(MiniBatchWeighter):
+    """Tasks whose gradient agrees with the mini-batch's (Eshratifar et al. 2018).
+
+    `u_i` is proportional to `sum_j g_i . g_j`, the inner product of a task's gradient with the sum
+    of all. The paper lets it be negative; weights here are at least 0, so a task that disagrees
+    with the sum gets none, and the rest is normalised to sum 1.
+    """
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,
+        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Inner products with the summed gradient, clamped at 0 and normalised."""
+        inner = (gradients @ gradients.sum(0)).double().clamp_min(0.0)
+        total = inner.sum()
+        if float(total) == 0.0:  # all gradients vanish
+            return torch.full_like(losses, 1.0 / len(losses)), state
+        return inner / total, state
+
+
+@dataclass(frozen=True)
+class Oracle(MiniBatchWeighter):
+    """Knows which tasks were mislabelled on purpose: the best that dropping them can do.
+
+    The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
+    """
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,  # noqa: ARG002
+        infos: Sequence[Mapping[str, Any]],
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Uniform over the tasks that are not marked as mislabelled."""
+        clean = losses.new_tensor([0.0 if info.get("mislabelled") else 1.0 for info in infos])
+        return clean / clean.sum().clamp_min(1.0), state

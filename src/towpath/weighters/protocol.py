@@ -1,0 +1,28 @@
+"""What training asks of a weighter."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from towpath.curvature import Objective
+from towpath.weighters.plan import Plan
+from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.window import NOTHING_MUTED, Muted
+
+
+class Weighter(Protocol):
+    """What training asks of a weighter."""
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Weights of a window and the state that training with them leads to."""
+        ...

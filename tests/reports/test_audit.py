@@ -1,0 +1,50 @@
+"""The detector that comes with the weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from towpath.reports import audit
+
+
+def record(step, weights, wrong):
+    tasks = [
+        {"index": 10 * step + i, "group": "g" + str(i % 2), "classes": ["a"], "mislabelled": bad}
+        for i, bad in enumerate(wrong)
+    ]
+    return {"step": step, "weights": weights, "tasks": tasks}
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.5, 1.0, 1.5, 2.0]), st.booleans()), min_size=2, max_size=12
+    )
+)
+def test_the_area_counts_pairs_of_a_wrong_and_a_clean_task(tasks):
+    weights, wrong = [w for w, _ in tasks], [bad for _, bad in tasks]
+    result = audit([record(1, weights, wrong)])
+    pairs = [
+        1.0 if a < b else 0.5 if a == b else 0.0
+        for a, bad_a in tasks
+        for b, bad_b in tasks
+        if bad_a and not bad_b
+    ]
+    if pairs:
+        assert result.area_under_curve == pytest.approx(np.mean(pairs))
+    else:
+        assert result.area_under_curve is None
+
+
+def test_only_the_last_steps_count_and_the_least_trusted_come_first():
+    records = [record(s, [1.0, 3.0], [False, False]) for s in range(5)]
+    records.append({"step": 5, "probe": "p", "weights": [[1.0]], "tasks": [[{}]]})
+    result = audit(records, last=2)
+    assert (result.first_step, result.last_step) == (3, 4)
+    assert [task.trust for task in result.tasks] == [0.5, 0.5, 1.5, 1.5]
+    assert result.by_group() == [("g0", 0.5, 2), ("g1", 1.5, 2)]
+
+
+def test_records_without_weights_give_nothing():
+    assert audit([{"step": 1, "events": []}]) is None

@@ -1,0 +1,147 @@
+"""The command line as a program: exit codes, help, logging, classes of the user's."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+import towpath
+from towpath.cli import main
+
+from .training.runs import TINY, outcome
+
+SHORT = {
+    "training": {"steps": 4, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2},
+    "test": {"tasks": 2},
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a tiny recipe of four steps, as the working folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(yaml.safe_dump({**TINY, **SHORT}))
+    return tmp_path
+
+
+def test_python_m_towpath_is_the_program_and_ends_at_ctrl_c(here):
+    environment = {**os.environ, "PYTHONPATH": str(Path(towpath.__file__).parents[1])}
+    words = [sys.executable, "-m", "towpath", "train", "tiny.yaml", "--training.steps", "1000000"]
+    with subprocess.Popen(
+        [*words, "--out", "run"], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        records = here / "run" / "records.jsonl"
+        while process.poll() is None and not (records.exists() and records.stat().st_size):
+            time.sleep(0.05)
+        process.send_signal(2)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert " ".join(said.decode().split()) == "Interrupted; go on with: towpath resume run"
+    assert (here / "run" / "checkpoints" / "last.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["train", "compare", "resume", "evaluate", "predict", "demo", "recipes list", "data preview"],
+)
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert main([*command.split(), "--help"]) == 0
+    assert f"example: towpath {command}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"towpath {towpath.__version__}"
+
+
+def test_a_run_says_what_happens_in_the_log(here, caplog):
+    caplog.set_level(logging.INFO)
+    assert main(["--verbose", "train", "tiny.yaml", "--out", "run"]) == 0
+    for part in ("training from step 0", "checkpoint of step 2 written", "ended after step 4"):
+        assert part in caplog.text
+
+
+def test_train_writes_the_files_of_a_run_folder(here):
+    assert main(["train", "tiny.yaml", "--out", "run", "--seed", "3", "--device", "cpu"]) == 0
+    names = {p.name for p in Path("run").iterdir()}
+    assert names == {
+        "config.yaml",
+        "records.jsonl",
+        "checkpoints",
+        "summary.json",
+        "evaluations.json",
+    }
+    config = yaml.safe_load(Path("run/config.yaml").read_text())
+    assert (config["seed"], config["device"], config["weighter"]["name"]) == (3, "cpu", "uniform")
+    assert config["made_with"]["command"].startswith("towpath train tiny.yaml")
+    summary = json.loads(Path("run/summary.json").read_text())
+    assert summary["seed"] == 3
+    assert summary["interval"] >= 0
+    assert set(summary["versions"]) == {"towpath", "torch", "python"}
+
+
+def test_a_run_repeats_from_its_own_configuration(here):
+    assert main(["train", "tiny.yaml", "--out", "first", "--weighter.name", "tow"]) == 0
+    config = yaml.safe_load(Path("first/config.yaml").read_text())
+    config.pop("made_with")
+    Path("again.yaml").write_text(yaml.safe_dump(config))
+    assert main(["train", "again.yaml", "--out", "second"]) == 0
+    assert outcome(Path("first")) == outcome(Path("second"))
+
+
+MINE = """
+from dataclasses import dataclass
+
+from towpath import MiniBatchWeighter
+
+
+@dataclass(frozen=True)
+class First(MiniBatchWeighter):
+    share: float = 0.7
+
+    def weights(self, losses, gradients, infos, state):
+        rest = (1 - self.share) / (len(losses) - 1)
+        weights = [self.share] + [rest] * (len(losses) - 1)
+        return losses.new_tensor(weights), {"seen": state.get("seen", 0) + 1}
+"""
+
+
+def test_a_weighter_of_the_users_own_is_taken_where_it_is_allowed(here, monkeypatch, capsys):
+    package = here / "my_weights"
+    package.mkdir()
+    (package / "__init__.py").write_text(MINE)
+    monkeypatch.syspath_prepend(str(here))
+    words = ["train", "tiny.yaml", "--weighter.name", "my_weights:First", "--weighter.share", "0.8"]
+    assert main([*words, "--out", "run", "--allow-import", "my_weights"]) == 0
+    record = json.loads(Path("run/records.jsonl").read_text().splitlines()[0])
+    assert record["weights"][0] == pytest.approx(0.8)
+    # a run folder never imports anything by itself
+    Path("run/summary.json").unlink()
+    assert main(["resume", "run"]) == 2
+    assert "--allow-import my_weights" in capsys.readouterr().err
+    assert main(["resume", "run", "--allow-import", "my_weights"]) == 0
+    both = ["compare", "tiny.yaml", "--weighters", "uniform,my_weights.First:share=0.9"]
+    assert main([*both, "--allow-import", "my_weights", "--out", "both"]) == 0
+    assert json.loads(Path("both/comparison.json").read_text())["weighters"][1].startswith("my_w")
+
+
+def test_a_class_is_not_taken_from_a_package_with_a_name_alike(here, capsys):
+    words = ["train", "tiny.yaml", "--weighter.name", "my_weights_too:First"]
+    assert main([*words, "--allow-import", "my_weights"]) == 2
+    assert "--allow-import my_weights_too" in capsys.readouterr().err
+
+
+def test_recipes_are_listed_shown_and_copied(here, capsys):
+    assert main(["recipes", "list"]) == 0
+    assert "omniglot-protonet" in capsys.readouterr().out
+    assert main(["recipes", "show", "demo"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 0
+    assert Path("mine.yaml").read_text() == shown
+    assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 2

@@ -1,0 +1,48 @@
+"""Probe windows are planned, recorded and discarded: training does not notice them."""
+
+import pytest
+
+from .runs import outcome, records, run, tensors, tiny
+
+PROBES = [
+    {"name": "train", "split": "train", "every": 4, "horizon": 2, "meta_batch_size": 2},
+    {"name": "one", "split": "test", "groups": 1, "every": 6, "horizon": 3, "meta_batch_size": 2},
+]
+
+
+@pytest.mark.parametrize(
+    ("weighter", "sections"),
+    [
+        ("uniform", {}),
+        ("random", {}),
+        ("tow-targets", {}),
+        ("tow", {"backbone": {"name": "resnet10", "filters": 2, "dropout": 0.3}}),
+    ],
+    ids=["uniform", "random", "tow-targets", "dropout"],
+)
+def test_a_run_with_probes_equals_the_run_without(tmp_path, weighter, sections):
+    training = {"steps": 6, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 4}
+    without = run(tmp_path / "without", tiny(weighter, training=training, **sections))
+    recipe = tiny(weighter, training=training, probes=PROBES, **sections)
+    probed = run(tmp_path / "with", recipe)
+    last = "checkpoints/last.safetensors"
+    assert tensors(without / last) == tensors(probed / last)
+    lines = records(probed)
+    assert [line for line in lines if "probe" not in line] == records(without)
+    assert outcome(without)["summary"] == outcome(probed)["summary"]
+    steps = {
+        name: [r["step"] for r in lines if r.get("probe") == name] for name in ("train", "one")
+    }
+    assert steps == {"train": [0, 4], "one": [0, 6]}
+
+
+def test_a_probe_keeps_its_tasks_and_its_groups(tmp_path):
+    training = {"steps": 8, "horizon": 2, "meta_batch_size": 2}
+    probed = run(tmp_path / "run", tiny("tow", training=training, probes=PROBES))
+    lines = [line for line in records(probed) if line.get("probe") == "one"]
+    assert all(line["tasks"] == lines[0]["tasks"] for line in lines)
+    tasks = [task for batch in lines[0]["tasks"] for task in batch]
+    assert {task["group"] for task in tasks} == {"Hebrew"}
+    assert {task["split"] for task in tasks} == {"test"}
+    assert [len(row) for row in lines[0]["weights"]] == [2, 2, 2]
+    assert not any(task["mislabelled"] for task in tasks)

@@ -1,0 +1,81 @@
+"""Every shipped recipe runs for one window, where its data is there."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from towpath.config import read_recipe, shipped_recipes
+from towpath.data import present
+from towpath.data.folders import DATA_VARIABLE
+from towpath.training.compare import Contestant
+from towpath.training.components import WEIGHTERS
+
+from .runs import Silent, records, train
+
+ROOT = os.environ.get(DATA_VARIABLE)  # as the session began: fixtures of other tests unset it
+SMALLER = [
+    ("training.meta_batch_size", "2"),
+    ("validation.tasks", "2"),
+    ("test.tasks", "2"),
+    ("episodes.query", "4"),
+]
+PHOTOGRAPHS_BY_DEFAULT = "mini-imagenet-protonet"
+"""the others take minutes on one core"""
+
+
+def marked(name):
+    photographs = read_recipe(name).data["name"] == "mini-imagenet"
+    slow = photographs and name != PHOTOGRAPHS_BY_DEFAULT
+    return pytest.param(name, marks=pytest.mark.slow) if slow else name
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in shipped_recipes()])
+def test_a_shipped_recipe_runs_for_one_window(name, tmp_path):
+    full = read_recipe(name)
+    for needed in (full.data["name"], *full.test.also):
+        if not present(needed, ROOT):
+            pytest.skip(f"needs {needed}: set {DATA_VARIABLE} to the folder that holds it")
+    one_window = ("training.steps", str(full.training.horizon))
+    recipe = read_recipe(name, [*SMALLER, one_window], "small")
+    probes = [replace(probe, horizon=2, meta_batch_size=2) for probe in recipe.probes]
+    recipe = replace(recipe, probes=probes)
+    summary = train(tmp_path / "run", recipe, Silent(), data_root=ROOT)
+    assert summary["steps"] == full.training.horizon
+    assert summary["windows"] == 1
+    assert len(summary["test"]) == 1 + len(full.test.also)
+    lines = [line for line in records(Path(tmp_path / "run")) if "losses" in line]
+    assert len([line for line in lines if "probe" not in line]) == full.training.horizon
+    assert {line["probe"] for line in lines if "probe" in line} == {p.name for p in full.probes}
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_a_shipped_recipe_says_what_it_is_and_names_weighters_that_exist(name):
+    recipe = read_recipe(name)
+    assert recipe.name == name
+    assert recipe.about
+    assert recipe.weighter["name"] in WEIGHTERS
+    assert recipe.compare
+    for text in recipe.compare:
+        Contestant.of(text, recipe)
+    if "tow-targets" in recipe.compare:
+        assert recipe.trusted.count
+    assert read_recipe(name, budget="small").training.steps < recipe.training.steps
+
+
+def test_the_papers_experiments_have_its_settings():
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        if not recipe.reproduces:
+            continue
+        omniglot = recipe.data["name"] == "omniglot"
+        assert recipe.training.horizon == 5
+        assert recipe.training.meta_batch_size == (10 if omniglot else 5)
+        assert recipe.optimizer == {"name": "adam", "meta_lr": 1e-4}
+        assert recipe.validation.tasks == 100
+        if recipe.learner["name"] == "maml":
+            assert recipe.learner["inner_lr"] == (0.1 if omniglot else 0.01)
+            assert recipe.learner["adaptation_steps"] == 5
+        expected = 3000 if recipe.episodes.shots == "any" else 1000 if omniglot else 600
+        assert recipe.test.tasks == expected

@@ -1,0 +1,254 @@
+"""A run that was stopped and resumed equals the run that never was, to the bit."""
+
+import json
+import random
+import time
+
+import pytest
+import yaml
+
+from towpath.learners import LEARNERS
+from towpath.training import RecipeError, TrainingStoppedError, resume, train
+from towpath.training.components import WEIGHTERS
+
+from . import children
+from .children import INTERRUPT, KILL, Fate
+from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
+
+EVERY_WEIGHTER = [(weighter, "protonet") for weighter in WEIGHTERS]
+EVERY_LEARNER = [(weighter, learner) for weighter in ("uniform", "tow") for learner in LEARNERS]
+PAIRS = list(dict.fromkeys(EVERY_WEIGHTER + EVERY_LEARNER))
+ALL_PAIRS = [(weighter, learner) for weighter in WEIGHTERS for learner in LEARNERS]
+
+
+def stop(call, folder, step, error):
+    """Train or resume until `step`, where `error` is raised; a disk that fails is worded."""
+    shown = TrainingStoppedError if error is OSError else error
+    with pytest.raises(shown):
+        call(folder, Stopping(step, error))
+    assert records(folder)[-1]["step"] < 40
+
+
+def stop_and_resume(folder, recipe, error, step=17):
+    stop(lambda path, reporter: train(path, recipe, reporter), folder, step, error)
+    resume(folder, Silent())
+    return outcome(folder)
+
+
+@pytest.mark.parametrize(("weighter", "learner"), PAIRS)
+def test_a_stopped_run_ends_equal_for_each_weighter_and_each_learner(tmp_path, weighter, learner):
+    recipe = tiny(weighter, learner)
+    whole = outcome(run(tmp_path / "whole", recipe))
+    assert whole["summary"]["steps"] == 40
+    out = tmp_path / "stopped three times"
+    stop(lambda path, reporter: train(path, recipe, reporter), out, 17, Killed)
+    stop(resume, out, 23, KeyboardInterrupt)
+    stop(resume, out, 31, OSError)
+    resume(out, Silent())
+    assert outcome(out) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("weighter", "learner"), ALL_PAIRS)
+def test_a_stopped_run_ends_equal_for_every_pair_and_every_way(tmp_path, weighter, learner):
+    recipe = tiny(weighter, learner)
+    whole = outcome(run(tmp_path / "whole", recipe))
+    for error in (Killed, KeyboardInterrupt, OSError):
+        assert stop_and_resume(tmp_path / error.__name__, recipe, error) == whole
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"optimizer": {"name": "sgd", "meta_lr": 0.1, "momentum": 0.9}},
+        {"optimizer": {"name": "adamw", "meta_lr": 0.01}},
+        {"threads": 2},
+        {"validation": {"tasks": 3, "every": 2, "patience": 12}},
+        {"validation": {"every": 0}},
+        {"probes": [{"name": "p", "every": 10, "horizon": 2, "meta_batch_size": 2}]},
+    ],
+    ids=lambda sections: next(iter(sections)),
+)
+def test_a_stopped_run_ends_equal_whatever_else_the_recipe_says(tmp_path, sections):
+    recipe = tiny("tow", **sections)
+    whole = outcome(run(tmp_path / "whole", recipe))
+    assert stop_and_resume(tmp_path / "stopped", recipe, Killed) == whole
+
+
+def test_a_stopped_run_with_dropout_ends_equal(tmp_path):
+    recipe = tiny(
+        "tow",
+        backbone={"name": "resnet10", "filters": 2, "dropout": 0.3},
+        training={"steps": 8, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2},
+    )
+    whole = outcome(run(tmp_path / "whole", recipe))
+    assert stop_and_resume(tmp_path / "stopped", recipe, Killed, step=5) == whole
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The tiny recipe as a file, and its undisturbed run by the command line."""
+    folder = tmp_path_factory.mktemp("whole")
+    recipe = folder / "tiny.yaml"
+    recipe.write_text(yaml.safe_dump({**TINY, "weighter": "tow-targets"}))
+    code = children.run(["train", str(recipe), "--out", str(folder / "run")], folder / "log")
+    assert code == 0, (folder / "log").read_text()
+    return recipe, outcome(folder / "run")
+
+
+def train_words(recipe, out):
+    return ["train", str(recipe), "--out", str(out)]
+
+
+def finish(out, log):
+    assert children.run(["resume", str(out)], log) == 0, log.read_text()
+    return outcome(out)
+
+
+def test_kill_9_at_step_17_loses_nothing(whole, tmp_path):
+    recipe, expected = whole
+    out, log = tmp_path / "run", tmp_path / "log"
+    assert children.run(train_words(recipe, out), log, Fate(KILL, at_step=17)) == -KILL
+    assert not (out / "summary.json").exists()
+    assert finish(out, log) == expected
+
+
+def test_ctrl_c_writes_a_checkpoint_and_exits_with_130(whole, tmp_path):
+    recipe, expected = whole
+    out, log = tmp_path / "run", tmp_path / "log"
+    assert children.run(train_words(recipe, out), log, Fate(INTERRUPT, at_step=17)) == 130
+    said = log.read_text()
+    assert f"Interrupted; go on with: towpath resume {out}" in said.replace("\n", " ")
+    assert "Traceback" not in said
+    # the checkpoint is of the last whole window, and the records end with it
+    assert records(out)[-1]["step"] in (16, 18)
+    assert finish(out, log) == expected
+
+
+def test_a_disk_that_fails_during_a_checkpoint_loses_no_good_file(whole, tmp_path):
+    recipe, expected = whole
+    out, log = tmp_path / "run", tmp_path / "log"
+    # room for the records of some windows, and then for no checkpoint beyond that size
+    assert children.run(train_words(recipe, out), log, Fate(KILL, at_step=8)) == -KILL
+    good = {p.name: p.read_bytes() for p in (out / "checkpoints").iterdir()}
+    assert "last.safetensors" in good
+    size = (out / "checkpoints" / "last.safetensors").stat().st_size
+    limit = Fate(file_bytes=max(size - 1000, (out / "records.jsonl").stat().st_size + 20))
+    log.write_text("")
+    assert children.run(["resume", str(out)], log, limit) == 1
+    said = [line for line in log.read_text().splitlines() if "could not be written" in line]
+    assert len(said) == 1
+    assert "File too large" in said[0]
+    assert f"towpath resume {out}" in said[0]
+    assert "Traceback" not in log.read_text()
+    assert {p.name: p.read_bytes() for p in (out / "checkpoints").iterdir()} == good
+    assert finish(out, log) == expected
+
+
+@pytest.mark.parametrize("write", [2, 5, 8, 9, 10])
+def test_a_kill_at_a_flush_or_rename_loses_nothing(whole, tmp_path, write):
+    recipe, expected = whole
+    die_at_write(recipe, tmp_path, write, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", range(1, 70))
+def test_a_kill_at_every_flush_and_rename_loses_nothing(whole, tmp_path, write):
+    recipe, expected = whole
+    die_at_write(recipe, tmp_path, write, expected)
+
+
+def die_at_write(recipe, tmp_path, write, expected):
+    out, log = tmp_path / "run", tmp_path / "log"
+    code = children.run(train_words(recipe, out), log, Fate(KILL, at_write=write))
+    assert code == -KILL
+    if not (out / "config.yaml").exists():  # before there was a run: start again
+        assert children.run(train_words(recipe, out), log) == 0, log.read_text()
+        assert outcome(out) == expected
+        return
+    assert finish(out, log) == expected
+    assert not [p.name for p in out.rglob("*") if p.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("kills", "steps"), [(5, 40), pytest.param(20, 200, marks=pytest.mark.slow)]
+)
+def test_kills_at_random_moments_of_one_run(whole, tmp_path, kills, steps):
+    recipe, _ = whole
+    log, timed, out = tmp_path / "log", tmp_path / "timed", tmp_path / "run"
+    longer = ["--training.steps", str(steps)]
+    began = time.monotonic()
+    child = children.start([*train_words(recipe, timed), *longer], log)
+    while child.is_alive() and not (timed / "records.jsonl").exists():
+        time.sleep(0.01)
+    startup = time.monotonic() - began
+    child.join()
+    training = time.monotonic() - began - startup
+    expected = outcome(timed)
+    moments = random.Random(kills)
+    for _ in range(kills):
+        begun = (out / "config.yaml").exists()
+        words = ["resume", str(out)] if begun else [*train_words(recipe, out), *longer]
+        child = children.start(words, log)
+        # about half of the training in all, so that the run is not over before the last kill
+        child.join(moments.uniform(0.3, 1.0) * startup + moments.uniform(0, 1) * training / kills)
+        child.kill()
+        child.join()
+        assert child.exitcode == -KILL, "the run ended before it was killed"
+    assert finish(out, log) == expected
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path):
+    folder = run(tmp_path / "run", tiny())
+    files = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
+    resume(folder, Silent())
+    assert files == {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in files}
+
+
+def test_if_only_the_last_checkpoint_is_damaged_the_one_before_is_used(tmp_path, caplog):
+    recipe = tiny("random")
+    expected = outcome(run(tmp_path / "whole", recipe))
+    out = tmp_path / "stopped"
+    with pytest.raises(Killed):
+        train(out, recipe, Stopping(30, Killed))
+    last = out / "checkpoints" / "last.safetensors"
+    content = bytearray(last.read_bytes())
+    content[-40] ^= 1  # one bit of one number
+    last.write_bytes(bytes(content))
+    resume(out, Silent())
+    assert "last.safetensors is damaged" in caplog.text
+    assert outcome(out) == expected
+
+
+def test_a_changed_figure_in_the_header_is_noticed(tmp_path):
+    out = tmp_path / "stopped"
+    with pytest.raises(Killed):
+        train(out, tiny(), Stopping(10, Killed))
+    last = out / "checkpoints" / "last.safetensors"
+    content = last.read_bytes()
+    assert b'\\"step\\": 6' in content
+    last.write_bytes(content.replace(b'\\"step\\": 6', b'\\"step\\": 4'))
+    with pytest.raises(RecipeError, match="header does not match"):
+        resume(out, Silent())
+
+
+def test_records_shorter_than_the_checkpoint_says_are_refused(tmp_path):
+    out = tmp_path / "stopped"
+    with pytest.raises(Killed):
+        train(out, tiny(), Stopping(10, Killed))
+    (out / "records.jsonl").write_bytes(b"")
+    with pytest.raises(RecipeError, match="0 bytes; expected at least"):
+        resume(out, Silent())
+
+
+def test_the_thread_count_changes_nothing(tmp_path):
+    one = outcome(run(tmp_path / "one", tiny("tow")))
+    two = outcome(run(tmp_path / "two", tiny("tow", threads=2)))
+    assert one == two
+
+
+def test_timing_is_the_only_figure_of_the_clock(tmp_path):
+    first, second = (run(tmp_path / name, tiny()) for name in ("first", "second"))
+    assert outcome(first) == outcome(second)
+    timed = json.loads((first / "summary.json").read_text())["timing"]
+    assert timed["training_seconds"] > 0

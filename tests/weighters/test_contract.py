@@ -1,0 +1,381 @@
+"""The contract of a weighter: the library's own and a user's pass the same tests; and planning
+works on every learner, backbone and optimiser."""
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import towpath as tp
+from tests.learners.tasks import classification
+from towpath.backbones import BACKBONES
+from towpath.learners import LEARNERS, ProtoNet
+from towpath.training.components import make_learner, make_optimizer, make_weighter
+from towpath.weighters import WEIGHTERS, Muted, Weighter
+
+T, M = 3, 4
+Window = list[list[tp.Episode]]
+
+
+class InverseGradient(tp.MiniBatchWeighter):
+    """A user's rule: tasks with a steep loss weigh less."""
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,
+        infos: Sequence[Mapping[str, Any]],
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        w = 1 / gradients.norm(dim=1).clamp_min(1e-12)
+        return w / w.sum(), state
+
+
+class Surprise(tp.MiniBatchWeighter):
+    """A user's rule with a memory, which it changes in place: weight where the loss rose."""
+
+    def initial_state(self) -> dict[str, Any]:
+        return {"seen": []}
+
+    def weights(
+        self,
+        losses: Tensor,
+        gradients: Tensor,
+        infos: Sequence[Mapping[str, Any]],
+        state: dict[str, Any],
+    ) -> tuple[Tensor, dict[str, Any]]:
+        state["seen"].append(float(losses.mean()))
+        w = losses / (sum(state["seen"]) / len(state["seen"]))
+        return w / len(w), state
+
+
+USERS = {"inverse-gradient": InverseGradient, "surprise": Surprise}
+NAMES = [*WEIGHTERS, *USERS]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A weighter with a model that has everything that planning could disturb."""
+
+    weighter: Weighter
+    needs_targets: bool
+    learner: ProtoNet
+    optimizer: torch.optim.Optimizer
+    windows: list[Window]
+    targets: list[Window]
+
+    def plan(self, n: int = 0, window: Window | None = None, **options: Any) -> tp.Plan:
+        targets = self.targets[n] if self.needs_targets else None
+        return self.weighter.plan(
+            tp.Objective(self.learner),
+            self.learner.module,
+            self.optimizer,
+            self.windows[n] if window is None else window,
+            targets=targets,
+            **options,
+        )
+
+
+def task_of(seed: int, dtype: torch.dtype) -> tp.Episode:
+    """A task that says what a pool's episodes say: its group, and whether it is mislabelled."""
+    info = {"index": seed, "group": "abc"[seed % 3], "mislabelled": seed % 4 == 1}
+    return replace(classification((1, 1), seed=seed, dtype=dtype), info=info)
+
+
+def windows(count: int, tasks: int, first: int, dtype: torch.dtype) -> list[Window]:
+    seeds = iter(range(first, first + count * T * tasks))
+    return [
+        [[task_of(next(seeds), dtype) for _ in range(tasks)] for _ in range(T)]
+        for _ in range(count)
+    ]
+
+
+def made(name: str, *, dtype: torch.dtype = torch.float64) -> Case:
+    """Batch norm with running statistics and dropout in train mode, momentum that is warm."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layers = (nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Dropout(0.2), nn.Linear(6, 3))
+        learner = ProtoNet(nn.Sequential(*layers).to(dtype))
+        optimizer = torch.optim.SGD(learner.module.parameters(), lr=0.3, momentum=0.5)
+        task = classification((2, 2), seed=99, dtype=dtype)
+        nn.functional.cross_entropy(learner(learner.parameters(), task), task.query_y).backward()
+        optimizer.step()
+    needs = name in WEIGHTERS and WEIGHTERS[name].targets
+    weighter = USERS[name]() if name in USERS else make_weighter({"name": name})[0]
+    return Case(
+        weighter, needs, learner, optimizer, windows(2, M, 0, dtype), windows(2, 2, 100, dtype)
+    )
+
+
+def everything(case: Case) -> dict[str, Any]:
+    """All that a plan must leave alone, as copies."""
+    module, optimizer = case.learner.module, case.optimizer
+    return {
+        "tensors": copy.deepcopy(module.state_dict()),
+        "gradients": [None if p.grad is None else p.grad.clone() for p in module.parameters()],
+        "requires_grad": [p.requires_grad for p in module.parameters()],
+        "modes": [part.training for part in module.modules()],
+        "optimizer": copy.deepcopy(optimizer.state_dict()),
+        "generator": torch.get_rng_state(),
+        "threads": torch.get_num_threads(),
+        "episodes": [
+            e.query_x.clone() for window in case.windows for batch in window for e in batch
+        ],
+    }
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to the bit, tensors inside included."""
+    if isinstance(a, Tensor):
+        return isinstance(b, Tensor) and torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
+
+
+def outcome(plan: tp.Plan) -> list[Any]:
+    """What a plan decides and where it leads."""
+    return [
+        plan.weights,
+        plan.losses,
+        plan.final.x,
+        list(plan.final.slots),
+        plan.final.steps,
+        plan.status.value,
+        plan.cost,
+        plan.weighter_state,
+    ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_have_the_windows_shape_and_are_finite_and_not_negative(name, dtype):
+    plan = made(name, dtype=dtype).plan()
+    assert plan.weights.shape == plan.losses.shape == (T, M)
+    assert plan.weights.dtype == dtype
+    assert torch.isfinite(plan.weights).all()
+    assert (plan.weights >= 0).all()
+    assert plan.accuracies is not None
+    assert plan.accuracies.shape == (T, M)
+    assert plan.status.usable
+    assert not plan.status.failed
+    assert plan.final.is_finite()
+    assert (plan.spread < 1e-6) == (name == "uniform"), "a weighter that never weighs proves little"
+    assert str(plan)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_bits_whatever_the_global_generator_says(name):
+    torch.manual_seed(1)
+    first = made(name).plan(seed=3)
+    torch.manual_seed(2)
+    again = made(name).plan(seed=3)
+    assert same(outcome(first), outcome(again))
+    assert not same(outcome(first)[2], outcome(made(name).plan(seed=4))[2]), "dropout has a seed"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cost_is_never_above_the_nominals(name):
+    plan = made(name).plan()
+    assert plan.cost <= plan.nominal_cost
+    if name.startswith("tow"):
+        assert plan.cost < plan.nominal_cost, "here every kind of TOW finds something to gain"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_planning_leaves_model_optimiser_buffers_and_generator_alone(name):
+    case = made(name)
+    before = everything(case)
+    case.plan()
+    assert same(everything(case), before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_windows_with_the_state_through_json_equal_two_windows_in_one_go(name):
+    def train(*, stop: bool) -> list[Any]:
+        case = made(name)
+        state = None
+        said = []
+        for n in range(2):
+            plan = case.plan(n, state=state, seed=n)
+            plan.apply_(case.learner.module, case.optimizer)
+            said += outcome(plan)
+            state = plan.weighter_state
+            if stop:
+                state = json.loads(json.dumps(state))
+                held = copy.deepcopy((case.learner.module, case.optimizer.state_dict()))
+                case = made(name)
+                case.learner.module.load_state_dict(held[0].state_dict())
+                case.optimizer.load_state_dict(held[1])
+        return said
+
+    assert same(train(stop=True), train(stop=False))
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
+def test_a_rule_sees_one_long_window_as_two_short_ones(name):
+    long, short = made(name), made(name)
+    long.learner.module.eval()  # dropout's masks belong to a window's seed
+    short.learner.module.eval()
+    whole = long.plan(window=long.windows[0] + long.windows[1])
+    first = short.plan(0)
+    first.apply_(short.learner.module, short.optimizer)
+    remembered = json.dumps(first.weighter_state)
+    second = short.plan(1, state=first.weighter_state)
+    assert json.dumps(first.weighter_state) == remembered, "the state passed in is not changed"
+    assert same(whole.weights, torch.cat([first.weights, second.weights]))
+    assert same(whole.final.x, second.final.x)
+    assert whole.weighter_state == second.weighter_state
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_muted_task_weighs_nothing_and_moves_nothing(name):
+    muted = Muted(tasks=frozenset({(0, 1), (2, 0), (2, 3)}))
+    case, other = made(name), made(name)
+    for t, i in muted.tasks:
+        task = case.windows[0][t][i]
+        broken = torch.full_like(task.query_x, torch.nan)
+        other.windows[0][t][i] = tp.Episode(task.support_x, task.support_y, broken, task.query_y)
+    plan = case.plan(muted=muted)
+    assert same(outcome(plan), outcome(other.plan(muted=muted)))
+    zero = torch.zeros(T, M, dtype=torch.bool)
+    for t, i in muted.tasks:
+        zero[t, i] = True
+    assert (plan.weights[zero] == 0).all()
+    assert (plan.weights[~zero] > 0).any()
+    assert not same(plan.final.x, case.plan().final.x)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mini_batch_that_is_muted_altogether_keeps_the_others_in_their_place(name):
+    case = made(name)
+    plan = case.plan(muted=Muted(tasks=frozenset((0, i) for i in range(M))))
+    assert plan.status.usable
+    assert (plan.weights[0] == 0).all()
+    assert plan.accuracies is not None
+    assert plan.accuracies.shape == (T, M)
+    assert (plan.losses[0] == 0).all()
+    assert (plan.losses[1:] > 0).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_applying_a_plan_equals_steps_of_torch_on_its_weighted_losses(name):
+    case, reference = made(name), made(name)
+    case.learner.module.eval()
+    reference.learner.module.eval()
+    plan = case.plan()
+    plan.apply_(case.learner.module, case.optimizer)
+    learner, optimizer = reference.learner, reference.optimizer
+    for w, batch in zip(plan.weights, reference.windows[0], strict=True):
+        losses = [
+            nn.functional.cross_entropy(learner(learner.parameters(), e), e.query_y) for e in batch
+        ]
+        optimizer.zero_grad()
+        (w @ torch.stack(losses)).backward()
+        optimizer.step()
+    torch.testing.assert_close(
+        case.learner.module.state_dict(), learner.module.state_dict(), rtol=1e-9, atol=1e-11
+    )
+    ours, theirs = case.optimizer.state_dict(), optimizer.state_dict()
+    torch.testing.assert_close(ours["state"], theirs["state"], rtol=1e-9, atol=1e-11)
+    with pytest.raises(ValueError, match="moved since this plan"):
+        plan.apply_(case.learner.module, case.optimizer)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
+def test_a_rule_refuses_targets(name):
+    case = made(name)
+    with pytest.raises(ValueError, match=r"only TOW plans towards them"):
+        case.weighter.plan(
+            tp.Objective(case.learner),
+            case.learner.module,
+            case.optimizer,
+            case.windows[0],
+            targets=case.targets[0],
+        )
+
+
+@pytest.mark.parametrize(
+    "answer", [[0.5, 0.5], [0.5, 0.5, 0.5, -0.5], [1, 1, 1, torch.nan], [1, 1, 1, torch.inf]]
+)
+def test_a_rule_that_answers_nonsense_is_told_so(answer):
+    class Nonsense(InverseGradient):
+        def weights(self, *said: Any) -> tuple[Tensor, dict[str, Any]]:
+            return torch.tensor(answer), {}
+
+    case = made("uniform")
+    with pytest.raises(ValueError, match=r"Nonsense.weights returned .* expected 4 finite numbers"):
+        Nonsense().plan(
+            tp.Objective(case.learner), case.learner.module, case.optimizer, case.windows[0]
+        )
+
+
+# Planning on the parts of the library. Every pair of (learner, backbone), (learner, optimiser) and
+# (backbone, optimiser) occurs: 20 cases in place of 80.
+OPTIMISERS: list[dict[str, Any]] = [
+    {"name": "sgd", "meta_lr": 0.1},
+    {"name": "sgd", "meta_lr": 0.05, "momentum": 0.9},
+    {"name": "adam", "meta_lr": 0.01},
+    {"name": "adamw", "meta_lr": 0.01},
+]
+PARTS = [
+    (learner, list(BACKBONES)[(i + j) % len(BACKBONES)], j)
+    for i, learner in enumerate(LEARNERS)
+    for j in range(len(OPTIMISERS))
+]
+SIZES: dict[str, dict[str, Any]] = {
+    "conv4": {"filters": 6},
+    "mlp": {"hidden": [8, 8]},
+    "resnet10": {"filters": 8, "norm": "group"},
+    "resnet18": {"filters": 4, "norm": "batch"},
+}
+
+
+def test_the_chosen_cases_cover_every_pair_of_parts():
+    optimisers = range(len(OPTIMISERS))
+    assert {(a, b) for a, b, _ in PARTS} == {(a, b) for a in LEARNERS for b in BACKBONES}
+    assert {(a, c) for a, _, c in PARTS} == {(a, c) for a in LEARNERS for c in optimisers}
+    assert {(b, c) for _, b, c in PARTS} == {(b, c) for b in BACKBONES for c in optimisers}
+
+
+@pytest.mark.parametrize(
+    ("learner", "backbone", "optimiser"),
+    PARTS,
+    ids=[f"{a}-{b}-{OPTIMISERS[c]['name']}{c}" for a, b, c in PARTS],
+)
+def test_planning_works_on_the_librarys_parts(learner, backbone, optimiser):
+    options: dict[str, Any] = {"name": learner}
+    if learner != "protonet":
+        options |= {"adaptation_steps": 1, "inner_lr": 0.05}
+    made_learner = make_learner(
+        {"name": backbone, **SIZES[backbone]}, options, channels=1, image_size=16, ways=2, seed=0
+    )
+    # float64: the first steps of Adam hardly depend on the weights
+    params = {name: p.detach().double() for name, p in made_learner.parameters().items()}
+    state = make_optimizer(OPTIMISERS[optimiser], params)
+    window = [
+        [classification((1, 1), shape=(1, 16, 16), seed=2 * t + i) for i in range(2)]
+        for t in range(2)
+    ]
+    objective, tow = tp.Objective(made_learner), tp.TOW(beta=0.5)
+    plan = tow.plan(objective, params, state, window, seed=1)
+    assert plan.weights.shape == (2, 2)
+    assert plan.weights.isfinite().all()
+    assert (plan.weights >= 0).all()
+    assert plan.cost <= plan.nominal_cost
+    assert plan.status.usable
+    assert not plan.status.failed, plan.status
+    assert plan.history, "at least one direction was tried"
+    assert not torch.equal(plan.final.x, plan.initial.x)
+    assert same(outcome(plan), outcome(tow.plan(objective, params, state, window, seed=1)))
+    # the next window goes on from where this one ended
+    after = tow.plan(objective, plan.params, plan.optimizer_state, window[:1], seed=2)
+    assert after.initial.equals(plan.final)
+    assert not torch.equal(after.final.x, plan.final.x)
