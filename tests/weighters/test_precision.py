@@ -1,9 +1,9 @@
 """Float32 plans against float64 plans of the same window on a 4-conv network.
 
 Losses, J and the condensed problem are summed in float64, so what differs is the gradients and the
-states. Compared are the deviations d from uniform weights: `|d32 - d64| / |d64|`, one iteration, Adam
-warm. Where the acceptance test is close, rounding may decide between eps and eps/2: the windows here
-have plans that took the same step size (asserted). Measured figures: docs/performance.md.
+states. Compared are the deviations d from uniform weights, `|d32 - d64| / |d64|`, one iteration
+from a warm Adam. Where the acceptance test is close, rounding may decide between eps and eps/2: the
+windows here have plans that took the same step size (asserted). Figures: docs/performance.md.
 """
 
 from collections.abc import Callable

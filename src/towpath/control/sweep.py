@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied, applied_transposed
-from towpath.control.condensed import condense
+from towpath.control.condensed import CHUNK, condense
 from towpath.control.factor import Factor, factorise
 from towpath.control.stage import Model, StageModel
 
@@ -86,9 +86,13 @@ class Diagonal:
 
     def before(self, stage: StageModel, cross: _Outer, factor: Factor) -> "Diagonal":
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
-        q = factor.half_solve(stage.J).square_().sum(0)
-        yy = cross.y[:, None] * cross.y[None]
-        return Diagonal(stage.value_before(self.W).addcmul_(yy, q, value=-1.0))
+        parts = stage.J.split(CHUNK, dim=1)  # no second copy of J
+        q = torch.cat([factor.half_solve(part).square_().sum(0) for part in parts])
+        W = stage.value_before(self.W)
+        for i, y_i in enumerate(cross.y):
+            for j, y_j in enumerate(cross.y):
+                W[i, j].addcmul_(y_i * y_j, q, value=-1.0)
+        return Diagonal(W)
 
 
 @dataclass(frozen=True, eq=False)
