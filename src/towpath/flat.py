@@ -51,5 +51,6 @@ class Layout:
         """One number a parameter as a coefficient of the vector: a float where all agree."""
         if len(set(values)) == 1:
             return values[0]
-        each = torch.tensor(values, dtype=torch.float64)
-        return torch.repeat_interleave(each, torch.tensor(self.sizes)).to(like)
+        each = torch.tensor(values, dtype=torch.float64, device="cpu")
+        sizes = torch.tensor(self.sizes, device="cpu")
+        return torch.repeat_interleave(each, sizes).to(like)

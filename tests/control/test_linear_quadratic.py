@@ -17,7 +17,6 @@ def solve(problem, nominal, prior, bounds, **options):
     return ilqr(
         problem,
         nominal,
-        problem.model(nominal),
         prior,
         bounds=bounds,
         value="exact",

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from tests.oracles import linear_quadratic as dense
 from tests.oracles.compare import assert_close
-from towpath.control import Model, backward_sweep, condensed, condensed_hessian, costate_gradient
+from towpath.control import (
+    Model,
+    backward_sweep,
+    condensed,
+    condensed_hessian,
+    condensed_sweep,
+    costate_gradient,
+)
 
 problems = st.fixed_dictionaries(
     {
@@ -63,8 +70,28 @@ def test_the_sweep_equals_a_dense_riccati_recursion(value, problem, beta):
         assert_close(ours.k, reference.k, 1e-9)
         assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
     for t in range(T - 1):  # a sweep keeps the value at its second stage
-        last = backward_sweep(tail(model, t), c_u[t:], beta, value).first_value
+        last = backward_sweep(tail(model, t), c_u[t:], beta, value).value_at_second_stage
         assert_close(dense_value(last), gains[t + 1].V, 1e-9)
+
+
+@seeded
+@given(problem=problems, beta=betas)
+def test_the_condensed_sweep_equals_a_dense_riccati_recursion(problem, beta):
+    model = dense.random_model(**problem)
+    T, _, k, P = model.shape
+    c_u = prior_gradient(model, problem["seed"])
+    # a beta for each stage, as with scale="mini-batch"
+    precisions = beta * (1.0 + torch.arange(T, dtype=torch.float64))
+    gains, theta = dense.riccati(model, c_u, precisions)
+    sweep = condensed_sweep(model, c_u, precisions)
+    assert_close(sweep.theta, theta, 1e-9)
+    for t, (ours, reference) in enumerate(zip(sweep.gains, gains, strict=True)):
+        assert_close(ours.k, reference.k, 1e-9)
+        if t:  # before the first stage nothing deviates
+            assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
+    low_rank = backward_sweep(model, c_u, precisions, "exact")
+    assert_close(sweep.largest_eigenvalue, low_rank.largest_eigenvalue, 1e-9)
+    assert_close(sweep.largest_gradient, low_rank.largest_gradient, 1e-9)
 
 
 @seeded

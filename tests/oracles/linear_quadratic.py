@@ -86,12 +86,13 @@ def blocks_only(V, k, P):
 
 def riccati(model, c_u, beta, *, truncate=False):
     """Gains of all stages and theta, by the textbook's recursion with explicit inverses."""
-    _, M, k, P = model.shape
+    T, M, k, P = model.shape
+    betas = torch.as_tensor(beta, dtype=torch.float64).expand(T)
     v, V = dense_end(model)
     gains, theta = [], 0.0
     for t in reversed(range(len(model.stages))):
         s = dense_stages(model)[t]
-        inverse = torch.linalg.inv(beta * torch.eye(M).double() + s.F_u.T @ V @ s.F_u)
+        inverse = torch.linalg.inv(betas[t] * torch.eye(M).double() + s.F_u.T @ V @ s.F_u)
         Q_xu = s.F_x.T @ V @ s.F_u
         q_u = c_u[t] + s.F_u.T @ v
         K, gain = -inverse @ Q_xu.T, -inverse @ q_u
@@ -173,7 +174,7 @@ class LinearQuadratic:
         feasible = not nonnegative or bool((rows >= 0).all())
         return Trajectory(rows, states, costs, True, feasible, Work(), payload=z)
 
-    def model(self, trajectory):
+    def model(self, trajectory, *, last=False, states=True):
         stages = [
             StageModel(s.A, s.b, s.J, s.c_x + s.C_xx * z[0], s.C_xx)
             for s, z in zip(self.true.stages, trajectory.states, strict=True)

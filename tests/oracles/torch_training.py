@@ -64,6 +64,7 @@ def largest_difference(model, optimizer, other_model, other_optimizer):
     pairs = list(zip(model.parameters(), other_model.parameters(), strict=True))
     errors = [float((p - q).detach().abs().max()) for p, q in pairs]
     for p, q in pairs:
+        assert (p in optimizer.state) == (q in other_optimizer.state)
         mine, theirs = optimizer.state.get(p, {}), other_optimizer.state.get(q, {})
         assert mine.keys() == theirs.keys()
         for key, value in theirs.items():

@@ -2,6 +2,7 @@
 
 `Problem.cost` is a rollout in plain torch that autograd differentiates in the weights: the
 optimisers, the losses and the sums of the cost are written out here, nothing of towpath is used.
+`EVERY_OPTIMISER` has all that are modelled; `start_of` takes them cold or warm, in groups or not.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,8 @@ import torch
 from torch import Tensor, nn
 
 import towpath as tp
+from towpath.dynamics import AdamDynamics, OptimiserState, SGDDynamics
+from towpath.flat import Layout
 
 Params = dict[str, Tensor]
 Task = tuple[Tensor, Tensor]
@@ -65,6 +68,20 @@ class Problem:
     targets: Window | None = None
     optimizer: str = "sgd"
     options: dict[str, Any] = field(default_factory=lambda: {"lr": 0.3})
+    groups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """options of single parameters that differ from the others'"""
+    warm: int = 0
+    """steps on random gradients that the optimiser has behind it"""
+
+    def options_of(self, name: str) -> dict[str, Any]:
+        return {**self.options, **self.groups.get(name, {})}
+
+    def warm_gradients(self) -> list[Params]:
+        g = torch.Generator().manual_seed(99)
+        return [
+            {name: torch.randn(p.shape, dtype=F64, generator=g).to(p) for name, p in x.items()}
+            for x in [self.params] * self.warm
+        ]
 
     @property
     def objective(self) -> tp.Objective:
@@ -72,8 +89,16 @@ class Problem:
 
     @property
     def state(self) -> Any:
-        kind = {"sgd": tp.SGD, "adam": tp.Adam}[self.optimizer]
-        return kind(**self.options).init(self.params)
+        rule, dynamics = {"sgd": (tp.SGD, SGDDynamics), "adam": (tp.Adam, AdamDynamics)}[
+            self.optimizer
+        ]
+        layout = Layout.of(self.params)
+        rules = tuple(rule(**self.options_of(name)) for name in layout.names)
+        held = OptimiserState.cold(dynamics(layout, rules), self.params)
+        x = layout.flatten(list(self.params.values()))
+        for g in self.warm_gradients():  # the moments move, the parameters stay
+            held = held.after(held.dynamics.step(held.at(x), layout.flatten(list(g.values()))))
+        return held
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,7 +108,22 @@ class Problem:
         """The same start as an nn.Module with a torch.optim object."""
         model = Holder(self.params)
         kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[self.optimizer]
-        return model, kind(model.parameters(), **self.options)
+        options = dict(self.options)
+        if options.pop("decoupled", False):
+            kind = torch.optim.AdamW
+        groups = [
+            {"params": [p], **self.groups.get(name, {})} for name, p in model.named_parameters()
+        ]
+        optimizer = kind(groups, **options)
+        for gradients in self.warm_gradients():
+            for name, p in model.named_parameters():
+                p.grad = gradients[name]
+            optimizer.step()
+            optimizer.zero_grad()
+            with torch.no_grad():
+                for name, p in model.named_parameters():
+                    p.copy_(self.params[name])
+        return model, optimizer
 
     def plan(self, tow: tp.TOW, *, seed: int = 0) -> tp.Plan:
         return tow.plan(
@@ -123,7 +163,9 @@ class Problem:
         """J of the actions `[T, M]`, differentiable in them."""
         T, M = self.shape
         x = {name: p.clone().requires_grad_() for name, p in self.params.items()}
-        step = OPTIMISERS[self.optimizer](self.options)
+        step = OPTIMISERS[self.optimizer](self.options_of)
+        for warming in self.warm_gradients():
+            step(self.params, warming)
         total = 0.5 * beta * ((actions - (1.0 / M if mu is None else mu)) ** 2).sum()
         for t, tasks in enumerate(self.window):
             losses = torch.stack([self.task_loss(x, task) for task in tasks])
@@ -156,16 +198,32 @@ class Problem:
 Step = Callable[[Params, Params], Params]
 
 
-def sgd(options: dict[str, Any]) -> Step:
+Options = Callable[[str], dict[str, Any]]
+"""the hyper-parameters of the parameter of that name"""
+
+
+def sgd(options_of: Options) -> Step:
+    buffers: dict[str, Tensor] = {}
+
     def step(x: Params, g: Params) -> Params:
-        return {name: x[name] - options["lr"] * g[name] for name in x}
+        result = {}
+        for name in x:
+            o = options_of(name)
+            direction = g[name] + o.get("weight_decay", 0.0) * x[name]
+            momentum = o.get("momentum", 0.0)
+            if momentum:
+                first = name not in buffers
+                fresh = direction if first else (1 - o.get("dampening", 0.0)) * direction
+                buffers[name] = fresh if first else momentum * buffers[name] + fresh
+                nesterov = o.get("nesterov", False)
+                direction = direction + momentum * buffers[name] if nesterov else buffers[name]
+            result[name] = x[name] - o["lr"] * direction
+        return result
 
     return step
 
 
-def adam(options: dict[str, Any]) -> Step:
-    lr, (b1, b2) = options["lr"], options.get("betas", (0.9, 0.999))
-    eps = options.get("eps", 1e-8)
+def adam(options_of: Options) -> Step:
     m: dict[str, Any] = {}
     v: dict[str, Any] = {}
     count = 0
@@ -175,16 +233,48 @@ def adam(options: dict[str, Any]) -> Step:
         count += 1
         result = {}
         for name in x:
-            m[name] = b1 * m.get(name, 0.0) + (1 - b1) * g[name]
-            v[name] = b2 * v.get(name, 0.0) + (1 - b2) * g[name] ** 2
+            o = options_of(name)
+            lr, (b1, b2), eps = o["lr"], o.get("betas", (0.9, 0.999)), o.get("eps", 1e-8)
+            decay, here, gradient = o.get("weight_decay", 0.0), x[name], g[name]
+            if o.get("decoupled", False):
+                here = here - lr * decay * here
+            else:
+                gradient = gradient + decay * here
+            m[name] = b1 * m.get(name, 0.0) + (1 - b1) * gradient
+            v[name] = b2 * v.get(name, 0.0) + (1 - b2) * gradient**2
             m_hat, v_hat = m[name] / (1 - b1**count), v[name] / (1 - b2**count)
-            result[name] = x[name] - lr * m_hat / (v_hat.sqrt() + eps)
+            result[name] = here - lr * m_hat / (v_hat.sqrt() + eps)
         return result
 
     return step
 
 
-OPTIMISERS: dict[str, Callable[[dict[str, Any]], Step]] = {"sgd": sgd, "adam": adam}
+OPTIMISERS: dict[str, Callable[[Options], Step]] = {"sgd": sgd, "adam": adam}
+
+# Adam's eps is large because smooth problems are wanted: from cold moments and with eps = 1e-8 its
+# first step is the sign of the gradient.
+EVERY_OPTIMISER: dict[str, tuple[str, dict[str, Any]]] = {
+    "sgd": ("sgd", {"lr": 0.1}),
+    "sgd decayed": ("sgd", {"lr": 0.1, "weight_decay": 0.3}),
+    "momentum": ("sgd", {"lr": 0.05, "momentum": 0.8}),
+    "dampened": ("sgd", {"lr": 0.1, "momentum": 0.8, "dampening": 0.4, "weight_decay": 0.1}),
+    "nesterov": ("sgd", {"lr": 0.05, "momentum": 0.8, "nesterov": True, "weight_decay": 0.1}),
+    "adam": ("adam", {"lr": 0.05, "eps": 0.1}),
+    "adam decayed": ("adam", {"lr": 0.05, "eps": 0.1, "weight_decay": 0.1}),
+    "adamw": ("adam", {"lr": 0.05, "eps": 0.1, "weight_decay": 0.5, "decoupled": True}),
+}
+# a second group that differs in more than the rate; AdamW decays all of its groups apart
+SECOND_GROUP: dict[str, dict[str, Any]] = {
+    "sgd": {"lr": 0.03, "weight_decay": 0.2},
+    "adam": {"lr": 0.02, "betas": (0.8, 0.99), "weight_decay": 0.2},
+}
+
+
+def start_of(problem: Problem, optimiser: str, *, warm: int = 0, groups: bool = False) -> Problem:
+    """The same tasks from another optimiser, cold or warm, in one group or two."""
+    kind, options = EVERY_OPTIMISER[optimiser]
+    second = {"w2": SECOND_GROUP[kind]} if groups else {}
+    return replace(problem, optimizer=kind, options=options, groups=second, warm=warm)
 
 
 def windows(

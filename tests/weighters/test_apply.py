@@ -15,6 +15,7 @@ from tests.oracles.torch_training import (
     with_optimiser,
 )
 from tests.oracles.training import random_tasks
+from tests.weighters.problems import EVERY_OPTIMISER, regression, start_of
 
 T, M = 4, 3
 UNIFORM = torch.full((T, M), 1 / M, dtype=torch.float64)
@@ -43,6 +44,27 @@ def test_apply_equals_weighted_steps_of_torch_and_training_goes_on(name, warm):
     train(model, optimizer, after, UNIFORM)
     train(twin, twin_optimizer, after, UNIFORM)
     assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
+
+
+@pytest.mark.parametrize("warm", [0, 3], ids=["cold", "warm"])
+@pytest.mark.parametrize("optimiser", EVERY_OPTIMISER)
+def test_groups_that_differ_in_every_option_are_applied_too(optimiser, warm):
+    problem = start_of(regression(T, M, samples=3), optimiser, warm=warm, groups=True)
+    model, optimizer = problem.module()
+    twin, twin_optimizer = copy.deepcopy((model, optimizer))
+    for _ in range(2):
+        plan = tp.TOW(beta=0.02).plan(
+            problem.objective, model, optimizer, problem.window, targets=problem.targets
+        )
+        assert plan.spread > 0.01
+        plan.apply_(model, optimizer)
+        for tasks, w in zip(problem.window, plan.weights, strict=True):
+            twin_optimizer.zero_grad()
+            params = dict(twin.named_parameters())
+            losses = torch.stack([problem.task_loss(params, task) for task in tasks])
+            (w @ losses).backward()
+            twin_optimizer.step()
+        assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
 
 
 @pytest.mark.parametrize("preset", [tp.TOW.faithful(beta=0.02), tp.TOW(beta=0.02, iterations=0)])

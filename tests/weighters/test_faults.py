@@ -461,6 +461,17 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("no bounds", options(bounds="none"), ("bounds='none'", "'softmax'")),
     ("shrink with a number", options(shrink="agreement"), ("beta=10.0", "Set beta='auto'")),
     (
+        "scale with a number",
+        options(scale="mini-batch"),
+        ("scale='mini-batch'", "beta=10.0", "Set beta='auto'"),
+    ),
+    ("probes of nothing", options(probes=2, curvature="none"), ("probes=2", "'none'", "drop")),
+    (
+        "probes of the exact diagonal",
+        options(probes=2, curvature="gauss-newton-exact"),
+        ("probes=2", "'gauss-newton-exact'", "drop probes"),
+    ),
+    (
         "replay with targets",
         plan_with(tp.TOW(terminal="replay"), targets=GOALS),
         ("found targets", "Use terminal='none'"),

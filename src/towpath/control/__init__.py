@@ -11,7 +11,7 @@ from towpath.control.stage import (
     costate_gradient,
 )
 from towpath.control.status import Status
-from towpath.control.sweep import VALUES, ValueKind, backward_sweep
+from towpath.control.sweep import VALUES, ValueKind, backward_sweep, condensed_sweep
 
 __all__ = [
     "BOUNDS",
@@ -32,6 +32,7 @@ __all__ = [
     "Work",
     "backward_sweep",
     "condensed_hessian",
+    "condensed_sweep",
     "costate_gradient",
     "ilqr",
 ]

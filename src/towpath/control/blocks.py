@@ -20,9 +20,12 @@ def applied_transposed(A: Tensor, Y: Tensor) -> Tensor:
 
 def congruent(A: Tensor, W: Tensor) -> Tensor:
     """`A' W A`, again a block per coordinate."""
-    # the first index of a block is the one that `applied` sums over; the second is carried along
-    WA = torch.stack([applied(W, A[:, j]) for j in range(len(A))], dim=1)
-    return torch.stack([applied_transposed(A, WA[:, j]) for j in range(len(A))], dim=1)
+    # the first index of a block is the one that `applied` sums over; the second is carried along.
+    # Column by column into one result: blocks are among the largest things that a plan holds.
+    result = torch.empty_like(W)
+    for j in range(len(A)):
+        result[:, j] = applied_transposed(A, applied(W, A[:, j]))
+    return result
 
 
 def _row(coefficients: list[Tensor], Y: Tensor) -> Tensor:

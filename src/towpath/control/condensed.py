@@ -8,21 +8,40 @@ the states eliminated. Coordinates do not mix before the last sum, so the work g
 that stay in the cache, and the sums are kept in float64.
 """
 
+from dataclasses import dataclass, field
+
 import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied
 from towpath.control.stage import Model, StageModel
-from towpath.control.sweep import transported
 
 CHUNK = 8192
 
 
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """The Hessian and, if asked for, how a deviation of the state enters the gradient."""
+
+    H: Tensor
+    """`[T M, T M]` of the state cost, the prior excluded, float64"""
+    back: dict[tuple[int, int], Tensor] = field(default_factory=dict)
+    """(t, s), stage 2 <= t <= s: `y = F_x,t' ... F_x,s' W_{s+1} b_s  [k, P]`. A deviation dz before
+    stage t changes the gradient in the action of stage s by `J_s (y * dz).sum(0)`."""
+
+
 def condensed_hessian(model: Model) -> Tensor:
     """H of the state cost `[T M, T M]` in float64, the prior excluded."""
+    return condense(model).H
+
+
+def condense(model: Model, *, feedback: bool = False) -> Condensed:
+    """The problem over all actions; `feedback=True` keeps `back` as well."""
     T, M, _, P = model.shape
     device = model.stages[0].J.device
     H = torch.zeros(T, M, T, M, dtype=torch.float64, device=device)
+    pairs = [(t, s) for s in range(T) for t in range(1, s + 1)] if feedback else []
+    back = {pair: torch.empty_like(model.stages[0].b) for pair in pairs}
     final = model.final_blocks()
     for start in range(0, P, CHUNK):
         part = slice(start, start + CHUNK)
@@ -35,11 +54,13 @@ def condensed_hessian(model: Model) -> Tensor:
                 H[s, :, r] += (stages[s].J * (stages[s].b * y).sum(0)) @ J.T
                 if s:
                     y = stages[s].F_x_transposed(y)
+                    if feedback:
+                        back[s, r][:, part] = y
             if r:
-                W = transported(W, stages[r])
+                W = stages[r].value_before(W)
     full = H.reshape(T * M, T * M)
     upper = full.triu()
-    return upper + upper.triu(1).T
+    return Condensed(upper + upper.triu(1).T, back)
 
 
 def _restrict(stage: StageModel, part: slice) -> StageModel:

@@ -4,7 +4,7 @@
 the feasible weights (open loop), so every step size is feasible.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from towpath.control.condensed import condensed_hessian
 from towpath.control.factor import factorise
 from towpath.control.stage import Model, costate_gradient
 from towpath.control.status import Status
-from towpath.control.sweep import ValueKind, backward_sweep
+from towpath.control.sweep import ValueKind, backward_sweep, condensed_sweep
 
 BoundsKind = Literal["project", "simplex", "backtrack", "none"]
 BOUNDS: tuple[BoundsKind, ...] = ("project", "simplex", "backtrack", "none")
@@ -36,7 +36,8 @@ class Direction:
     curvature: float
     """`d'Hd`: the model predicts a change of eps theta + eps^2/2 d'Hd."""
     stationarity: float
-    """How far the nominal is from stationary; 0 at a solution."""
+    """How far the nominal is from stationary; 0 at a solution. In the units of the gradient of J
+    in the weights, whatever the bounds: the largest entry of `u - Proj(u - g)`, or of q_u."""
     curvature_ratio: float
     """Largest eigenvalue of F_u' V F_u over beta."""
 
@@ -56,7 +57,7 @@ class Prior:
     def precisions(self, T: int) -> Tensor:
         """beta of each mini-batch `[T]`, float64."""
         ones = (1.0,) * T
-        return self.beta * torch.tensor(self.scales or ones, dtype=torch.float64)
+        return self.beta * torch.tensor(self.scales or ones, dtype=torch.float64, device="cpu")
 
     def cost(self, actions: Tensor) -> float:
         """Sum over all mini-batches, float64."""
@@ -70,11 +71,16 @@ class Prior:
 
 
 def feedback(
-    model: Model, actions: Tensor, nominal: list[Tensor], prior: Prior, value: ValueKind
+    model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: Prior, value: ValueKind
 ) -> Direction | Status:
     """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
     precisions = prior.precisions(len(actions))
-    sweep = backward_sweep(model, prior.gradient(actions), precisions, value)
+    c_u = prior.gradient(actions)
+    sweep = (
+        condensed_sweep(model, c_u, precisions)
+        if value == "exact"
+        else backward_sweep(model, c_u, precisions, "diagonal")
+    )
     if sweep is None or not np.isfinite(sweep.theta):
         return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base = actions.double()
@@ -92,7 +98,7 @@ def feedback(
         policy,
         theta=sweep.theta,
         curvature=-sweep.theta,
-        stationarity=max(float(gain.k.abs().max()) for gain in sweep.gains),
+        stationarity=sweep.largest_gradient,
         curvature_ratio=sweep.largest_eigenvalue / float(precisions.min()),
     )
 

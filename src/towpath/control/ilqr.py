@@ -7,6 +7,7 @@ result. The returned trajectory is never worse than the nominal.
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,7 +44,7 @@ class Trajectory:
     # what was done
     actions: Tensor
     """`[T, M]`, as they were used"""
-    states: list[Tensor]
+    states: Sequence[Tensor]
     """z_t `[k, P]` before each stage"""
     # what it cost
     state_costs: list[float]
@@ -75,8 +76,12 @@ class Problem(Protocol):
         """Follow the policy through the true dynamics; stop early where it cannot be accepted."""
         ...
 
-    def model(self, trajectory: Trajectory) -> Model:
-        """Linear-quadratic model about a trajectory rolled out with derivatives."""
+    def model(self, trajectory: Trajectory, *, last: bool, states: bool) -> Model:
+        """Linear-quadratic model about a trajectory rolled out with derivatives.
+
+        `last=True` says that it will not be modelled again: its derivatives are freed on the way,
+        and its states unless `states` says that they are needed. The rest of it stays.
+        """
         ...
 
 
@@ -121,7 +126,6 @@ class Result:
 def ilqr(
     problem: Problem,
     nominal: Trajectory,
-    model: Model,
     prior: Prior,
     *,
     bounds: BoundsKind,
@@ -130,20 +134,18 @@ def ilqr(
     tolerance: float,
     search: Search,
 ) -> Result:
-    """Improve a finite nominal trajectory; `model` is the nominal's."""
+    """Improve a finite nominal trajectory, rolled out with derivatives.
+
+    Memory: a trajectory's derivatives are freed as soon as its direction is known, and a rejected
+    trial before the next, so that no two sets of gradients `[T, M, P]` are held where one will do.
+    """
     history: list[Iteration] = []
     current, ratio = nominal, 0.0
     status = Status.ITERATION_LIMIT
     nonnegative = bounds != "none"
     for iteration in range(iterations):
         began = time.perf_counter()
-        if iteration:
-            model = problem.model(current)
-        direction = (
-            feedback(model, current.actions, current.states, prior, value)
-            if bounds in ("backtrack", "none")
-            else constrained(model, current.actions, prior, bounds)
-        )
+        direction = _direction(problem, current, prior, bounds, value)
         if isinstance(direction, Status):
             status = direction
             break
@@ -178,7 +180,18 @@ def ilqr(
             status = Status.LINE_SEARCH_FAILED
             break
         current = step.accepted
+        del direction, step  # the gains hold the gradients of the trajectory before
     return Result(current, status, history, ratio)
+
+
+def _direction(
+    problem: Problem, current: Trajectory, prior: Prior, bounds: BoundsKind, value: ValueKind
+) -> Direction | Status:
+    closed_loop = bounds in ("backtrack", "none")
+    model = problem.model(current, last=True, states=closed_loop)
+    if closed_loop:
+        return feedback(model, current.actions, current.states, prior, value)
+    return constrained(model, current.actions, prior, bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,5 +233,6 @@ def _line_search(
                 return _Step(candidate, eps, trials, work)
         if trials >= search.max_trials:
             break
+        del candidate  # before the next one grows
         eps *= 0.5
     return _Step(None, 0.0, trials, work)

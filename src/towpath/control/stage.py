@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.control.blocks import applied_transposed
+from towpath.control.blocks import applied_transposed, congruent
 
 Product = Callable[[Tensor], Tensor]
 
@@ -48,6 +48,12 @@ class StageModel:
     def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
         """`F_x' y [k, P]` of the diagonal model."""
         return applied_transposed(self.A, y)
+
+    def value_before(self, W: Tensor) -> Tensor:
+        """`C_xx + F_x' W F_x`, block by block `[k, k, P]`."""
+        result = congruent(self.A, W)
+        result[0, 0] += self.C_xx
+        return result
 
     def costate_step(self, y: Tensor) -> Tensor:
         """`F_x' y` for the gradient of the cost-to-go: the true product where there is one."""

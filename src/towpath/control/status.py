@@ -39,7 +39,8 @@ class Status(Enum):
 _MESSAGES = {
     Status.CONVERGED: "The weights are stationary to the tolerance; nothing to do.",
     Status.ITERATION_LIMIT: (
-        "All iterations were used and each improved the plan; raise iterations for more."
+        "All iterations that were asked for were used (with iterations=0 the nominal is the plan); "
+        "raise iterations for more."
     ),
     Status.NO_SIGNIFICANT_DECREASE: (
         "The predicted decrease is below the rounding of the cost, so the current weights were "
@@ -50,8 +51,9 @@ _MESSAGES = {
         "weighting helps and the nominal was kept; add targets or use shrink='none'."
     ),
     Status.LINE_SEARCH_FAILED: (
-        "No trial step lowered the cost, so the current weights were kept; raise max_trials or "
-        "beta, or lower the learning rate if this is frequent."
+        "No trial step lowered the cost enough, so the current weights were kept; if this is "
+        "frequent raise max_trials or beta, lower the learning rate, or use adjoint='exact' (the "
+        "model's gradient may be off)."
     ),
     Status.NOT_POSITIVE_DEFINITE: (
         "The quadratic model stayed indefinite after regularisation, so the current weights were "

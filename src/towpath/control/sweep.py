@@ -16,7 +16,8 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
-from towpath.control.blocks import applied, applied_transposed, congruent
+from towpath.control.blocks import applied, applied_transposed
+from towpath.control.condensed import CHUNK, condense
 from towpath.control.factor import Factor, factorise
 from towpath.control.stage import Model, StageModel
 
@@ -54,24 +55,22 @@ class Value(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Outer:
-    """`V F_u` and `Q_xu` while V is block-diagonal: `Q_xu[i, p, m] = y[i, p] J[m, p]`."""
+    """`Q_xu` while V is block-diagonal: `Q_xu[i, p, m] = y[i, p] J[m, p]`."""
 
-    stage: StageModel
-    Vb: Tensor
-    """`V b [k, P]`"""
+    J: Tensor
     y: Tensor
     """`F_x' V b [k, P]`"""
+    FVF: Tensor
+    """`F_u' V F_u [M, M]`"""
 
     def q_uu(self) -> Tensor:
-        J = self.stage.J
-        return (J * (self.stage.b * self.Vb).sum(0)) @ J.T
+        return self.FVF
 
     def into_state(self, u: Tensor) -> Tensor:
-        J = self.stage.J
-        return self.y * (u.to(J) @ J)
+        return self.y * (u.to(self.J) @ self.J)
 
     def into_action(self, dz: Tensor) -> Tensor:
-        return self.stage.J @ (self.y * dz).sum(0)
+        return self.J @ (self.y * dz).sum(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +81,18 @@ class Diagonal:
 
     def cross(self, stage: StageModel) -> _Outer:
         Vb = applied(self.W, stage.b)
-        return _Outer(stage, Vb, stage.F_x_transposed(Vb))
+        FVF = (stage.J * (stage.b * Vb).sum(0)) @ stage.J.T
+        return _Outer(stage.J, stage.F_x_transposed(Vb), FVF)
 
     def before(self, stage: StageModel, cross: _Outer, factor: Factor) -> "Diagonal":
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
-        q = factor.half_solve(stage.J).square_().sum(0)
-        yy = cross.y[:, None] * cross.y[None]
-        return Diagonal(transported(self.W, stage).addcmul_(yy, q, value=-1.0))
+        parts = stage.J.split(CHUNK, dim=1)  # no second copy of J
+        q = torch.cat([factor.half_solve(part).square_().sum(0) for part in parts])
+        W = stage.value_before(self.W)
+        for i, y_i in enumerate(cross.y):
+            for j, y_j in enumerate(cross.y):
+                W[i, j].addcmul_(y_i * y_j, q, value=-1.0)
+        return Diagonal(W)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,45 +129,67 @@ class LowRank:
     def before(self, stage: StageModel, cross: _Dense, factor: Factor) -> "LowRank":
         new = torch.stack([factor.half_solve(Y) for Y in cross.Y])  # Y S^-T
         old = applied_transposed(stage.A, self.L)
-        return LowRank(transported(self.W, stage), torch.cat([old, new], dim=1))
+        return LowRank(stage.value_before(self.W), torch.cat([old, new], dim=1))
 
 
-def transported(W: Tensor, stage: StageModel) -> Tensor:
-    """`C_xx + F_x' W F_x`, block by block."""
-    result = congruent(stage.A, W)
-    result[0, 0] += stage.C_xx
-    return result
+class StageGain(Protocol):
+    """Feedforward and feedback of one stage."""
+
+    @property
+    def k(self) -> Tensor:
+        """`[M]`, float64."""
+        ...
+
+    def feedback(self, dz: Tensor) -> Tensor:
+        """`K dz [M]`."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class StageGain:
-    """Feedback and feedforward of one stage."""
-
+class _SweepGain:
     k: Tensor
     factor: Factor
     cross: CrossTerm
 
     def feedback(self, dz: Tensor) -> Tensor:
-        """`K dz [M]`."""
         return -self.factor.solve(self.cross.into_action(dz).double())
 
 
 @dataclass(frozen=True, eq=False)
+class _CondensedGain:
+    """`K_t dz = -[H_{t:,t:}^-1 b]_t`: the gradients J and one vector a later stage are all it
+    keeps."""
+
+    k: Tensor
+    tail: Factor
+    """of `H_{t:,t:}`, the prior included"""
+    J: Sequence[Tensor]
+    back: Sequence[Tensor]
+    """empty at stage 1, where nothing can deviate"""
+
+    def feedback(self, dz: Tensor) -> Tensor:
+        rows = [J @ (y * dz).sum(0) for J, y in zip(self.J, self.back, strict=True)]
+        return -self.tail.solve(torch.cat(rows).double())[: len(self.k)]
+
+
+@dataclass(frozen=True, eq=False)
 class Sweep:
-    """Gains of all stages, expected change theta <= 0 and the largest model eigenvalue."""
+    """Gains of all stages, expected change theta <= 0, and what they were computed from."""
 
     gains: Sequence[StageGain]
     theta: float
     largest_eigenvalue: float
     """Of `F_u' V F_u`, over all stages."""
-    first_value: Value
-    """V at stage 2 (at stage 1 no deviation exists)."""
+    largest_gradient: float
+    """Largest entry of a q_u: 0 exactly where the nominal is stationary."""
+    value_at_second_stage: Value | None
+    """The last V of the sweep: at stage 1 no deviation exists, so no V is computed."""
 
 
 def backward_sweep(
     model: Model, prior_gradient: Tensor, beta: float | Tensor, value: ValueKind
 ) -> Sweep | None:
-    """Gains about the nominal, or None if some Q_uu stays indefinite.
+    """Gains about the nominal from V, or None if some Q_uu stays indefinite.
 
     Args:
         model: the linear-quadratic model.
@@ -171,14 +197,14 @@ def backward_sweep(
         beta: precision of the prior, or one for each stage `[T]`.
         value: "diagonal" or "exact".
     """
-    precisions = torch.as_tensor(beta, dtype=torch.float64).expand(len(model.stages))
+    precisions = _precisions(beta, len(model.stages))
     W = model.final_blocks()
     V: Value = (
         Diagonal(W) if value == "diagonal" else LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]))
     )
     v = model.final_gradient()
     gains: list[StageGain] = []
-    theta, largest = 0.0, 0.0
+    theta, largest, steepest = 0.0, 0.0, 0.0
     for t in range(len(model.stages) - 1, -1, -1):
         stage = model.stages[t]
         cross = V.cross(stage)
@@ -190,11 +216,61 @@ def backward_sweep(
             return None
         q_u = prior_gradient[t] + stage.F_u_transposed(v).double()
         k = -factor.solve(q_u)
-        gains.append(StageGain(k, factor, cross))
+        gains.append(_SweepGain(k, factor, cross))
         theta += float(q_u @ k)
+        steepest = max(steepest, float(q_u.abs().max()))
         largest = max(largest, float(torch.linalg.eigvalsh(FVF)[-1]))
         if t:
             v = stage.costate_step(v) + cross.into_state(k)
             v[0] += stage.c_x
             V = V.before(stage, cross, factor)
-    return Sweep(gains[::-1], theta, largest, V)
+    return Sweep(gains[::-1], theta, largest, steepest, V)
+
+
+def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) -> Sweep | None:
+    """The gains of the exact value function from the condensed problem: no V, no L, no Q_xu.
+
+    `Q_uu` of stage t is the Schur complement of its block in `H_{t:,t:}`. The arguments are those
+    of `backward_sweep`; so are the results, to rounding.
+    """
+    T, M, _, _ = model.shape
+    precisions = _precisions(beta, T)
+    condensed = condense(model, feedback=True)
+    H, back = condensed.H, condensed.back
+    diagonal = precisions.to(H.device).repeat_interleave(M)
+    v = model.final_gradient()
+    gains: list[StageGain] = []
+    theta, largest, steepest = 0.0, 0.0, 0.0
+    tail: Factor | None = None
+    for t in range(T - 1, -1, -1):
+        stage, here, later = model.stages[t], slice(t * M, (t + 1) * M), slice((t + 1) * M, None)
+        FVF = H[here, here]
+        if tail is not None:
+            FVF = FVF - H[here, later] @ torch.cholesky_solve(H[later, here], tail.S)
+        FVF = 0.5 * (FVF + FVF.T)
+        factor = factorise(FVF + torch.diag(diagonal[here]))
+        if factor is None:
+            return None
+        diagonal[here] += factor.rho
+        tail = factorise(H[t * M :, t * M :] + torch.diag(diagonal[t * M :]))
+        if tail is None:
+            return None
+        q_u = prior_gradient[t] + stage.F_u_transposed(v).double()
+        # -H^-1 [q_u; 0]: its first block is k, and the others give K' q_u
+        d = -tail.solve(torch.cat([q_u, q_u.new_zeros((T - 1 - t) * M)])).reshape(-1, M)
+        ys = [back[t, s] for s in range(t, T)] if t else []
+        Js = [model.stages[s].J for s in range(t, T)] if t else []
+        gains.append(_CondensedGain(d[0], tail, Js, ys))
+        theta += float(q_u @ d[0])
+        steepest = max(steepest, float(q_u.abs().max()))
+        largest = max(largest, float(torch.linalg.eigvalsh(FVF)[-1]))
+        if t:
+            v = stage.costate_step(v)
+            for y, J, row in zip(ys, Js, d, strict=True):
+                v.addcmul_(y, (row.to(J) @ J).expand_as(y))
+            v[0] += stage.c_x
+    return Sweep(gains[::-1], theta, largest, steepest, None)
+
+
+def _precisions(beta: float | Tensor, T: int) -> Tensor:
+    return torch.as_tensor(beta, dtype=torch.float64, device="cpu").expand(T)

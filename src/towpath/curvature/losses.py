@@ -68,5 +68,5 @@ def loss_named(name: str) -> Loss:
 def rademacher(shape: torch.Size, seed: int, like: Tensor) -> Tensor:
     """Random signs, the same for every task of one shape and seed."""
     generator = torch.Generator().manual_seed(seed)
-    signs = torch.randint(0, 2, shape, generator=generator, dtype=torch.int8)
+    signs = torch.randint(0, 2, shape, generator=generator, dtype=torch.int8, device="cpu")
     return (2 * signs - 1).to(like)

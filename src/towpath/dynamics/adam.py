@@ -92,26 +92,22 @@ class AdamDynamics:
         lr, eps = self._each("lr", state.x), self._each("eps", state.x)
         b1, b2 = self._betas(state.x)
         c1, c2 = self._complements(state.x)
-        one, zero = torch.ones_like(gradient), torch.zeros_like(gradient)
         a = -lr / (now.bc1 * (now.s + eps))
         b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
         # s = 0: the square root has no derivative, and the step does not depend on v to first order
         seen = now.s > 0
-        b = torch.where(seen, b, zero)
+        b = torch.where(seen, b, 0.0)
         # a (1 - b1) + 2 b (1 - b2) G with the terms in G^2 cancelled by hand: at the first step
         # little more than they is there, and float32 would leave their rounding for c
         m, v = state.slots
         rest = c1 * b2 * v - b1 * c2 * m * now.G
         c = a * (c1 * eps + rest / (now.bc2 * now.s)) / (now.s + eps)
         c = torch.where(seen, c, a * c1)
-        through = torch.stack([c, c1 * one, 2 * c2 * now.G])
-        A = torch.stack(
-            [
-                torch.stack([self._rho(state.x) * one, a * b1, b * b2]),
-                torch.stack([zero, b1 * one, zero]),
-                torch.stack([zero, zero, b2 * one]),
-            ]
-        )
+        through = torch.stack([c, torch.ones_like(c) * c1, 2 * c2 * now.G])
+        # entry by entry: twice nine numbers a parameter would be a large part of a plan's memory
+        A = gradient.new_zeros(3, 3, len(gradient))
+        A[0, 0], A[0, 1], A[0, 2] = self._rho(state.x), a * b1, b * b2
+        A[1, 1], A[2, 2] = b1, b2
         A[:, 0] += self._coupled(state.x) * through
         return Linearisation(A, through)
 

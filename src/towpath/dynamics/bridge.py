@@ -79,11 +79,12 @@ def write_torch(
         for index, name in enumerate(layout.names):
             p = held[name]
             p.copy_(values[name])
+            is_adam = isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW)
+            if not is_adam and not group_of[id(p)].get("momentum"):
+                continue  # torch keeps no entry either
             entry = optimizer.state[p]
-            if isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW):
+            if is_adam:
                 entry["step"] = _step_tensor(entry.get("step"), state.steps[index])
-            elif not group_of[id(p)].get("momentum"):
-                continue
             for key, moment in zip(keys, moments, strict=False):
                 entry[key] = moment[name].clone()
     # torch's schedulers ask whether a step was taken before theirs, and warn if not
@@ -175,4 +176,5 @@ def _steps_taken(optimizer: torch.optim.Optimizer, entry: dict[str, Any]) -> int
 def _step_tensor(old: Any, steps: int) -> Tensor:
     if isinstance(old, Tensor):
         return torch.full_like(old, float(steps))
-    return torch.tensor(float(steps), dtype=torch.get_default_dtype())
+    # torch's own choice: its counters stay on the CPU, in the default dtype
+    return torch.tensor(float(steps), dtype=torch.get_default_dtype(), device="cpu")

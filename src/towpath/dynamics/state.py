@@ -55,7 +55,8 @@ class Linearisation:
 
     def frozen(self) -> "Linearisation":
         """The moments held fixed (the paper): the (x, x) entry and the x row only."""
-        return Linearisation(self.A[:1, :1], self.b[:1])
+        # copies: views would keep the whole blocks alive
+        return Linearisation(self.A[:1, :1].clone(), self.b[:1].clone())
 
 
 class Dynamics(Protocol):

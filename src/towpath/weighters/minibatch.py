@@ -146,7 +146,7 @@ class MiniBatchWeighter(ABC):
             return w, memory
         infos = [getattr(batch[i], "info", {}) for i in keep]
         given, memory = self.weights(losses[keep], gradients[keep], infos, memory)
-        given = torch.as_tensor(given).to(w)
+        given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
         usable = torch.isfinite(given) & (given >= 0)
         if given.shape != (len(keep),) or not bool(usable.all()):
             raise ValueError(

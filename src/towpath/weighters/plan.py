@@ -62,6 +62,8 @@ class Plan:
     """the pure optimiser state after the window"""
     weighter_state: dict[str, Any] = field(default_factory=dict)
     """what a weighter remembers from one window to the next; plain numbers, strings and lists"""
+    products: float = 0.0
+    """mini-batches of Hessian products, one a task: what `adjoint="exact"` takes"""
 
     @property
     def params(self) -> dict[str, Tensor]:
@@ -137,7 +139,8 @@ class Plan:
             f"{float(self.effective_tasks.min()):.2f} to {float(self.effective_tasks.max()):.2f} "
             f"of {M}" + ("" if self.agreement is None else f"   agreement {self.agreement:.2f}"),
             f"{self.evaluations:g} mini-batch evaluations, {self.sketches:g} sketches, "
-            f"{self.seconds:.2f} s",
+            + (f"{self.products:g} Hessian products, " if self.products else "")
+            + f"{self.seconds:.2f} s",
         ]
         for i, line in enumerate(self.history, 1):
             lines.append(

@@ -70,7 +70,8 @@ class TOW:
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
             cosine of what two halves of the targets ask for; "none" does not.
         max_trials: step sizes 1, 1/2, 1/4, ... evaluated per iteration.
-        tolerance: the weights count as stationary below this.
+        tolerance: the weights count as stationary where the largest entry of the projected gradient
+            of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
 
     Example:
@@ -141,6 +142,16 @@ class TOW:
             raise ValueError(
                 f"TOW found shrink='agreement' with beta={self.beta}; agreement scales the spread, "
                 "which only beta='auto' uses. Set beta='auto' or drop shrink."
+            )
+        if self.scale == "mini-batch" and self.beta != "auto":
+            raise ValueError(
+                f"TOW found scale='mini-batch' with beta={self.beta}; only beta='auto' is scaled. "
+                "Set beta='auto' or drop scale."
+            )
+        if self.probes > 1 and self.curvature in ("none", "gauss-newton-exact"):
+            raise ValueError(
+                f"TOW found probes={self.probes} with curvature={self.curvature!r}, which draws no "
+                "probe; expected 'gauss-newton' or 'hutchinson'. Choose one of them or drop probes."
             )
         if (self.normalise == "softmax") != (self.bounds == "none"):
             raise ValueError(
@@ -229,7 +240,7 @@ class TOW:
         )
         outcome = self._solve(problem, nominal, len(tasks[0]))
         first = u0.softmax(-1) if problem.softmax else u0
-        return _plan(start, first, nominal, outcome, muted, began)
+        return _plan(problem, first, nominal, outcome, muted, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -238,16 +249,10 @@ class TOW:
             return _Outcome(nominal, Status.NON_FINITE_NOMINAL, fixed or Prior(math.inf, mu))
         if self.iterations == 0:
             return _Outcome(nominal, Status.ITERATION_LIMIT, fixed or Prior(math.inf, mu))
-        model = problem.model(nominal)
-        agreement = None
-        if problem.targets is not None and sum(map(len, problem.targets)) > 1:
-            agreement = _agreement(problem, nominal, model)
+        agreement, g0 = self._first_order(problem, nominal)
         prior = fixed
-        if prior is None:
+        if g0 is not None:
             scale = self.spread * (max(0.0, agreement or 0.0) if self._shrinks(problem) else 1.0)
-            g0 = costate_gradient(model)
-            if self.bounds == "simplex":
-                g0 = centred(g0)
             largest = float(g0.abs().max())
             if not math.isfinite(largest):
                 return _Outcome(nominal, Status.NON_FINITE_DERIVATIVE, Prior(math.inf, mu))
@@ -255,10 +260,10 @@ class TOW:
                 status = Status.CONVERGED if largest == 0.0 else Status.NO_AGREEMENT
                 return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
             prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
+        assert prior is not None
         result = ilqr(
             problem,
             nominal,
-            model,
             prior,
             bounds=self.bounds,
             value=self.value,
@@ -274,6 +279,24 @@ class TOW:
             agreement=agreement,
             curvature_ratio=result.curvature_ratio,
         )
+
+    def _first_order(
+        self, problem: WindowProblem, nominal: Trajectory
+    ) -> tuple[float | None, Tensor | None]:
+        """Agreement of the targets, if any, and g0 `[T, M]`, if beta follows from it.
+
+        The solver builds the nominal's model again: that costs no evaluation, and a model that
+        lives here only is not held through the trials.
+        """
+        halves = problem.targets is not None and sum(map(len, problem.targets)) > 1
+        if not halves and self.beta != "auto":
+            return None, None
+        model = problem.model(nominal)
+        agreement = _agreement(problem, nominal, model) if halves else None
+        if self.beta != "auto":
+            return agreement, None
+        g0 = costate_gradient(model)
+        return agreement, centred(g0) if self.bounds == "simplex" else g0
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
         """beta of each mini-batch over the window's; one that asks for nothing stays put."""
@@ -307,9 +330,10 @@ class TOW:
 
     def _nominal_actions(self, T: int, M: int, seed: int) -> Tensor:
         if self.nominal == "uniform":
-            return torch.full((T, M), 1.0 / M, dtype=torch.float64)
+            return torch.full((T, M), 1.0 / M, dtype=torch.float64, device="cpu")
         generator = torch.Generator().manual_seed(stage_seed(seed, T + 1))
-        draws = torch.empty(T, M, dtype=torch.float64).exponential_(generator=generator)
+        draws = torch.empty(T, M, dtype=torch.float64, device="cpu")
+        draws.exponential_(generator=generator)
         return draws / draws.sum(1, keepdim=True)  # Dirichlet(1)
 
 
@@ -324,13 +348,14 @@ class _Outcome:
 
 
 def _plan(
-    start: Start,
+    problem: WindowProblem,
     first: Tensor,
     nominal: Trajectory,
     outcome: _Outcome,
     muted: Muted,
     began: float,
 ) -> Plan:
+    start = problem.start
     chosen = outcome.trajectory
     rollout: Rollout = chosen.payload
     history = outcome.history
@@ -359,6 +384,7 @@ def _plan(
         bad=rollout.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
+        products=problem.products / M,
         seconds=time.perf_counter() - began,
         layout=start.layout,
         initial=start.state,

@@ -57,6 +57,6 @@ class Random(MiniBatchWeighter):
     ) -> tuple[Tensor, dict[str, Any]]:
         """A draw that does not look at the losses."""
         generator = torch.Generator().manual_seed(stage_seed(self.seed, state["draws"]))
-        shape = torch.full((len(losses),), self.concentration, dtype=torch.float64)
+        shape = torch.full((len(losses),), self.concentration, dtype=torch.float64, device="cpu")
         gamma = torch._standard_gamma(shape, generator=generator)
         return gamma / gamma.sum(), {"draws": state["draws"] + 1}

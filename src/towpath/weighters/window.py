@@ -65,9 +65,29 @@ class Rollout:
     weights: Tensor
     """`[T, M]`, as they entered the steps"""
     points: list[StagePoint]
+    """emptied by the last model of the trajectory"""
     terminal: CostTerms | None
     bad: "Muted"
     """the tasks that made the trajectory non-finite"""
+
+
+class Coordinates(Sequence[Tensor]):
+    """z_t `[k, P]` of a trajectory as the model sees it, stacked when asked for: the states
+    themselves are kept anyway."""
+
+    def __init__(self, states: list[State], *, frozen: bool) -> None:
+        self.states, self.frozen = states, frozen
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, t: Any) -> Any:
+        return coordinates(self.states[t], frozen=self.frozen)
+
+
+def coordinates(state: State, *, frozen: bool) -> Tensor:
+    """z `[k, P]`: with the moments, or x alone where they are frozen."""
+    return state.x[None] if frozen else state.z
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,8 @@ class WindowProblem:
         self.muted = muted
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
         self._first: Evaluation | None = None
+        self.products = 0
+        """Hessian products of single tasks so far: what the exact adjoint costs."""
 
     @property
     def epsilon(self) -> float:
@@ -154,7 +176,7 @@ class WindowProblem:
         work = Work()
         actions: list[Tensor] = []
         weights: list[Tensor] = []
-        zs: list[Tensor] = []
+        states: list[State] = []
         costs: list[float] = []
         losses: list[Tensor] = []
         accuracies: list[Tensor | None] = []
@@ -164,8 +186,7 @@ class WindowProblem:
         finite = feasible = True
         bad = NOTHING_MUTED
         for t, tasks in enumerate(self.window):
-            z = self._coordinates(state)
-            u = policy(t, z).to(state.x)
+            u = policy(t, coordinates(state, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
@@ -183,7 +204,7 @@ class WindowProblem:
             if not finite:
                 break
             if derivatives:
-                zs.append(z)
+                states.append(state)
                 cost = pending if self.targets is not None else _own_cost(here)
                 points.append(StagePoint(state, w, gradient, here.gradients, _gam(here), cost))
             if self.targets is None:
@@ -203,7 +224,7 @@ class WindowProblem:
         rows = torch.stack(actions) if actions else state.x.new_zeros(0, len(self.window[0]))
         return Trajectory(
             actions=rows,
-            states=zs,
+            states=Coordinates(states, frozen=self.frozen_moments),
             state_costs=costs,
             finite=finite,
             feasible=feasible,
@@ -219,13 +240,21 @@ class WindowProblem:
             ),
         )
 
-    def model(self, trajectory: Trajectory) -> Model:
-        """Linearise each step, quadraticise each cost."""
+    def model(self, trajectory: Trajectory, *, last: bool = False, states: bool = True) -> Model:
+        """Linearise each step, quadraticise each cost; free what is read if this is the last."""
         rollout: Rollout = trajectory.payload
         terminal = rollout.terminal
+        points = rollout.points
+        if last and not states:
+            assert isinstance(trajectory.states, Coordinates)
+            trajectory.states.states.clear()
+        stages: list[StageModel] = []
+        for t in range(len(points)):
+            stages.append(self._stage_model(t, points[0 if last else t]))
+            if last:
+                del points[0]
         return Model(
-            [self._stage_model(t, point) for t, point in enumerate(rollout.points)],
-            None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx),
+            stages, None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
         )
 
     def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
@@ -244,10 +273,6 @@ class WindowProblem:
             return Model(stages, TerminalCost(gradient(rollout.terminal, half), zero))
 
         return with_half(0), with_half(1)
-
-    def _coordinates(self, state: State) -> Tensor:
-        """z `[k, P]` as the model sees it."""
-        return state.x[None] if self.frozen_moments else state.z
 
     def _tasks_after(self, t: int) -> Sequence[Any]:
         """Tasks whose cost is counted at the state after stage t."""
@@ -322,7 +347,7 @@ class WindowProblem:
         lin = self.start.optimizer.dynamics.linearise(point.state, point.gradient)
         if self.frozen_moments:
             lin = lin.frozen()
-        A = lin.A.clone()
+        A = lin.A
         if t > 0:
             A[:, 0] += lin.b * point.gam
         J = point.J
@@ -340,15 +365,19 @@ class WindowProblem:
         )
 
     def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
+        x, weights = point.state.x, point.weights  # not the point, which holds the gradients
+
         def product(y: Tensor) -> Tensor:
-            params = self.start.layout.unflatten(point.state.x)
+            params = self.start.layout.unflatten(x)
+            skip = self.muted.at(t)
+            self.products += len(self.window[t]) - len(skip)
             try:
                 return self.objective.product(
                     params,
                     self.window[t],
-                    point.weights,
+                    weights,
                     y,
-                    skip=self.muted.at(t),
+                    skip=skip,
                     seed=self.seeds[t],
                 )
             finally:
@@ -369,5 +398,6 @@ def _gam(here: Evaluation) -> Tensor:
 def _own_cost(here: Evaluation) -> CostTerms:
     J = here.gradients
     # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
-    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min(0)
+    # (in place: the row is this stage's own, and a copy would be one of the largest things kept)
+    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min_(0)
     return CostTerms(J.sum(0), C_xx)
