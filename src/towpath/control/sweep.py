@@ -86,7 +86,8 @@ class Diagonal:
 
     def before(self, stage: StageModel, cross: _Outer, factor: Factor) -> "Diagonal":
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
-        parts = stage.J.split(CHUNK, dim=1)  # no second copy of J
+        starts = range(0, stage.J.shape[1], CHUNK)  # in parts: no second copy of J
+        parts = (stage.J[:, start : start + CHUNK] for start in starts)
         q = torch.cat([factor.half_solve(part).square_().sum(0) for part in parts])
         W = stage.value_before(self.W)
         for i, y_i in enumerate(cross.y):
