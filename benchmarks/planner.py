@@ -10,7 +10,13 @@ import torch
 import towpath as tp
 from benchmarks.measure import prepare_process, race, report
 from benchmarks.windows import Scene, scene
-from towpath.control import Model, StageModel, backward_sweep, condensed_hessian
+from towpath.control import (
+    Model,
+    StageModel,
+    backward_sweep,
+    condensed_hessian,
+    condensed_sweep,
+)
 
 
 def plan_with(here: Scene, weighter: object, *, targets: bool = False) -> tp.Plan:
@@ -86,7 +92,8 @@ def sweep_alone() -> None:
         ratios = race(
             {
                 "diagonal sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "diagonal"),
-                "exact sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "exact"),
+                "exact sweep": lambda m=model, g=prior: condensed_sweep(m, g, 10.0),
+                "low-rank sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "exact"),
                 "condensed problem": lambda m=model: condensed_hessian(m),
             },
             base="diagonal sweep",
@@ -115,8 +122,10 @@ def measure_memory(what: str, P: int) -> None:
     def run(model: Model) -> None:
         if what == "condensed":
             condensed_hessian(model)
+        elif what == "exact":
+            condensed_sweep(model, zero, 10.0)
         else:
-            backward_sweep(model, zero, 10.0, what)  # type: ignore[arg-type]
+            backward_sweep(model, zero, 10.0, "diagonal" if what == "diagonal" else "exact")
 
     run(small)
     model = random_model(P)
@@ -130,7 +139,9 @@ def memory() -> None:
     """Peak memory of sweep and condensed problem beyond the model."""
     print("\n== memory beyond the model (J, A, b), in units of T M P numbers, T = 5, M = 10")
     for P in (100_000, 1_000_000):
-        row = {what: peak_memory(what, P) for what in ("diagonal", "exact", "condensed")}
+        row = {
+            what: peak_memory(what, P) for what in ("diagonal", "exact", "low-rank", "condensed")
+        }
         figures = ", ".join(f"{name} {value:.2f}" for name, value in row.items())
         print(f"  P = {P:,}: {figures}")
 
