@@ -23,7 +23,7 @@ demo: install
 	$(BIN)/towpath demo
 
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-slow: install
 	$(BIN)/python -m pytest -m slow

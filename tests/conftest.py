@@ -1,10 +1,19 @@
-"""Fixtures of all tests: decoded copies never land in the user's own cache."""
+"""Fixtures of all tests: decoded copies never land in the user's own cache.
+
+One thread a process, child processes included: small problems gain nothing from more, and on a busy
+machine OpenMP's waiting threads make them many times slower.
+"""
 
 import os
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
+import torch
 
 from towpath.data.folders import CACHE_VARIABLE
+
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
