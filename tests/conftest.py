@@ -5,6 +5,8 @@ machine OpenMP's waiting threads make them many times slower.
 """
 
 import os
+import signal
+import threading
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -14,6 +16,9 @@ import torch
 from towpath.data.folders import CACHE_VARIABLE
 
 torch.set_num_threads(1)
+# a shell's background job ignores Ctrl-C, and so would the processes that the tests interrupt
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -36,11 +36,14 @@ def test_python_m_towpath_is_the_program_and_ends_at_ctrl_c(here):
     with subprocess.Popen(
         [*words, "--out", "run"], env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
-        records = here / "run" / "records.jsonl"
-        while process.poll() is None and not (records.exists() and records.stat().st_size):
-            time.sleep(0.05)
-        process.send_signal(2)
-        _, said = process.communicate(timeout=120)
+        try:
+            records = here / "run" / "records.jsonl"
+            while process.poll() is None and not (records.exists() and records.stat().st_size):
+                time.sleep(0.05)
+            process.send_signal(2)
+            _, said = process.communicate(timeout=120)
+        finally:
+            process.kill()  # nothing is left behind, whatever failed
     assert process.returncode == 130, said
     assert " ".join(said.decode().split()) == "Interrupted; go on with: towpath resume run"
     assert (here / "run" / "checkpoints" / "last.safetensors").exists()
@@ -48,7 +51,19 @@ def test_python_m_towpath_is_the_program_and_ends_at_ctrl_c(here):
 
 @pytest.mark.parametrize(
     "command",
-    ["train", "compare", "resume", "evaluate", "predict", "demo", "recipes list", "data preview"],
+    [
+        "train",
+        "compare",
+        "resume",
+        "evaluate",
+        "predict",
+        "audit",
+        "bench",
+        "report",
+        "demo",
+        "recipes list",
+        "data preview",
+    ],
 )
 def test_every_command_has_help_with_an_example(command, capsys):
     assert main([*command.split(), "--help"]) == 0
