@@ -10,7 +10,7 @@ from tests.data.makers import encoded, picture, write_tree, write_zip
 from towpath.data.cache import Plan, StoredClass, discard_if_damaged, is_stored, stored
 from towpath.data.errors import DataError
 from towpath.data.folder import load_folder
-from towpath.data.source import content_key
+from towpath.data.source import content_key, write_atomically
 
 KEY = "0123456789abcdef" * 4
 
@@ -167,3 +167,13 @@ def test_a_file_changed_just_now_is_not_remembered(tmp_path, fresh_cache):
     root = write_tree(tmp_path / "own", {"a/1.png": b"content"})
     content_key(root)
     assert not (fresh_cache / "fingerprints").exists()
+
+
+def test_a_file_that_is_written_whole_may_be_read_by_whom_the_user_allows(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "file", b"content")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").read_bytes() == b"content"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640

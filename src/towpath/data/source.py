@@ -172,8 +172,15 @@ def write_atomically(target: Path, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
+            os.fchmod(stream.fileno(), 0o666 & ~_umask())  # mkstemp's own is for the user alone
             os.fsync(stream.fileno())
         os.replace(beside, target)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)  # can only be read by setting it
+    os.umask(mask)
+    return mask
