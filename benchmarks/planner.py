@@ -1,6 +1,6 @@
 """What a plan costs: over uniform training, exact over diagonal value, the sweep against P."""
 
-import resource
+import os
 import subprocess
 import sys
 import time
@@ -9,6 +9,7 @@ import torch
 
 import towpath as tp
 from benchmarks.measure import prepare_process, race, report
+from benchmarks.memory import forget_peak, peak
 from benchmarks.windows import Scene, scene
 from towpath.control import (
     Model,
@@ -109,7 +110,11 @@ def sweep_alone() -> None:
 def peak_memory(what: str, P: int) -> float:
     """Numbers (float32) above the model itself, in units of T M P, in a process of its own."""
     code = f"import benchmarks.planner as b; b.measure_memory({what!r}, {P})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # every large block mapped by itself, so that freed memory counts as freed
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     return float(done.stdout.strip().splitlines()[-1])
 
 
@@ -129,10 +134,10 @@ def measure_memory(what: str, P: int) -> None:
 
     run(small)
     model = random_model(P)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forget_peak()  # building the model took more than it keeps
+    before = peak()
     run(model)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / 4
-    print(grown / (5 * 10 * P))
+    print((peak() - before) / 4 / (5 * 10 * P))
 
 
 def memory() -> None:
