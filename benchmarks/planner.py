@@ -37,30 +37,23 @@ def over_uniform(learner: str, step: int) -> None:
         "TOW.faithful(), diagonal value": tp.TOW.faithful(),
         "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
     }
-    ratios = race(
-        {name: (lambda w=w: plan_with(here, w)) for name, w in contenders.items()},
-        base="uniform",
-    )
+    steered = "TOW.towards_targets(), 2 a mini-batch"
+    contenders[steered] = tp.TOW.towards_targets()
+
+    def run(name: str) -> tp.Plan:
+        return plan_with(here, contenders[name], targets=name == steered)
+
+    ratios = race({name: (lambda n=name: run(n)) for name in contenders}, base="uniform")
     counters = {}
-    for name, weighter in contenders.items():
-        plan = plan_with(here, weighter)
-        trials = [line.trials for line in plan.history]
+    for name in contenders:
+        plan = run(name)
         counters[name] = {
             "evaluations": plan.evaluations,
             "sketches": plan.sketches,
-            "trials": trials,
+            "trials": [line.trials for line in plan.history],
             "status": plan.status.value,
         }
-    targets = race(
-        {
-            "uniform": lambda: plan_with(here, tp.Uniform()),
-            "TOW.towards_targets(), 2 a mini-batch": lambda: plan_with(
-                here, tp.TOW.towards_targets(), targets=True
-            ),
-        },
-        base="uniform",
-    )
-    report(f"plan-{learner}-step{step}", [*ratios, targets[1]], {"counters": counters})
+    report(f"plan-{learner}-step{step}", ratios, {"counters": counters})
     for name, count in counters.items():
         print(f"    {name}: {count}")
     by_name = {r.name: r.seconds for r in ratios}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 import towpath as tp
@@ -37,7 +38,9 @@ def scene(
     pool = data.load(real_set(), split="train")
     channels, size, _ = pool.image_shape
     embeds = learner == "protonet"
-    net = backbones.Conv4(channels, None if embeds else 5, size)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # the same network in every run: trials and counters depend on it
+        net = backbones.Conv4(channels, None if embeds else 5, size)
     made: learners.Learner = learners.ProtoNet(net) if embeds else learners.MAML(net)
     objective = tp.Objective(made, workers=workers)
     params = {name: p.detach().clone() for name, p in made.parameters().items()}
