@@ -9,7 +9,7 @@ import yaml
 
 from towpath.learners import LEARNERS
 from towpath.training import RecipeError, TrainingStoppedError, resume, train
-from towpath.training.components import WEIGHTERS
+from towpath.weighters import WEIGHTERS
 
 from . import children
 from .children import INTERRUPT, KILL, Fate
@@ -103,6 +103,26 @@ def train_words(recipe, out):
 def finish(out, log):
     assert children.run(["resume", str(out)], log) == 0, log.read_text()
     return outcome(out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("weighter", "learner"), PAIRS)
+def test_real_stops_of_each_weighter_and_each_learner_lose_nothing(tmp_path, weighter, learner):
+    """As processes of the command line: kill -9, Ctrl-C, and a disk that is full."""
+    file, log = tmp_path / "tiny.yaml", tmp_path / "log"
+    file.write_text(yaml.safe_dump(tiny(weighter, learner).as_mapping()))
+    assert children.run(train_words(file, tmp_path / "whole"), log) == 0, log.read_text()
+    expected = outcome(tmp_path / "whole")
+    for name, sign, code in (("killed", KILL, -KILL), ("interrupted", INTERRUPT, 130)):
+        out = tmp_path / name
+        assert children.run(train_words(file, out), log, Fate(sign, at_step=17)) == code
+        assert finish(out, log) == expected
+    out = tmp_path / "starved"
+    assert children.run(train_words(file, out), log, Fate(KILL, at_step=8)) == -KILL
+    size = (out / "checkpoints" / "last.safetensors").stat().st_size
+    limit = max(size - 1000, (out / "records.jsonl").stat().st_size + 20)
+    assert children.run(["resume", str(out)], log, Fate(file_bytes=limit)) == 1
+    assert finish(out, log) == expected
 
 
 def test_kill_9_at_step_17_loses_nothing(whole, tmp_path):
