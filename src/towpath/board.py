@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from towpath.training import RecipeError, Reporter, Score
+from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
 
 FOLDER = "tensorboard"
@@ -40,6 +41,10 @@ class BoardReporter:
         """The run folder is there from now on."""
         self._writer = self._make(str(self.run / FOLDER), step + 1)
         self.other.began(setup, step)
+
+    def expected(self, cost: Estimate) -> None:
+        """Nothing to draw."""
+        self.other.expected(cost)
 
     def stepped(self, step: int, record: dict[str, Any]) -> None:
         """Loss and accuracy of the window's last mini-batch."""

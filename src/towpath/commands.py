@@ -22,7 +22,7 @@ from towpath.config import read_recipe, recipe_text, shipped_recipes
 from towpath.data import Episode
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
-from towpath.progress import ConsoleReporter, figure
+from towpath.progress import ConsoleReporter, duration, figure
 from towpath.reports import (
     audit,
     audit_table,
@@ -289,18 +289,13 @@ def bench_recipe(console: Console, recipe: Recipe, common: Common) -> None:
         highlight=False,
     )
     console.print(
-        f"expected for {recipe.training.steps} steps: {_duration(cost.training_seconds)} of "
-        f"training and {_duration(cost.evaluation_seconds)} of validation and test; a plan keeps "
-        f"about {cost.plan_bytes / 2**20:.0f} MiB beyond the evaluation",
+        f"expected for {recipe.training.steps} steps: {duration(cost.training_seconds)} of "
+        f"training and {duration(cost.evaluation_seconds)} of validation and test; peak memory "
+        f"{cost.peak_bytes / 2**30:.1f} GiB, of which a plan's own {cost.plan_bytes / 2**20:.0f} "
+        "MiB",
         highlight=False,
         soft_wrap=True,
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def list_recipes(console: Console) -> None:

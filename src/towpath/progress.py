@@ -14,6 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from towpath.training.estimate import Estimate
 from towpath.training.evaluation import Score
 from towpath.training.setup import Setup, set_label
 
@@ -31,6 +32,13 @@ def figure(score: Score) -> str:
     if score.accuracies is None:
         return f"loss {score.mean:.4f} +-{score.interval:.4f}"
     return f"{percent(score.mean)} +-{100 * score.interval:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 class ConsoleReporter:
@@ -70,6 +78,16 @@ class ConsoleReporter:
             )
             self._bar.start()
             self._task = self._bar.add_task("training", total=self._steps, completed=step)
+
+    def expected(self, cost: Estimate) -> None:
+        """What it will take, before it is taken."""
+        self.console.print(
+            f"  expected: {duration(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
+            f"{cost.overhead:.1f} times uniform; {duration(cost.evaluation_seconds)} of validation "
+            f"and test), {cost.peak_bytes / 2**30:.1f} GiB",
+            highlight=False,
+            soft_wrap=True,
+        )
 
     def stepped(self, step: int, record: dict[str, Any]) -> None:
         """Move the bar, or print a line now and then."""

@@ -28,13 +28,21 @@ from towpath.control.sweep import ValueKind
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a rollout cost, in tasks evaluated and tasks sketched."""
+    """What a rollout cost: tasks evaluated, tasks sketched, tasks evaluated in part."""
 
     tasks: int = 0
     sketches: int = 0
+    parts: int = 0
 
     def __add__(self, other: "Work") -> "Work":
-        return Work(self.tasks + other.tasks, self.sketches + other.sketches)
+        return Work(
+            self.tasks + other.tasks, self.sketches + other.sketches, self.parts + other.parts
+        )
+
+    @property
+    def any(self) -> bool:
+        """Whether anything was evaluated."""
+        return self.tasks + self.parts > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +119,8 @@ class Iteration:
     """mini-batch evaluations (losses and gradients of M tasks)"""
     sketches: float
     seconds: float
+    part_evaluations: float = 0.0
+    """mini-batch evaluations on a part of the query sets"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +184,7 @@ def ilqr(
                 evaluations=step.work.tasks / M,
                 sketches=step.work.sketches / M,
                 seconds=time.perf_counter() - began,
+                part_evaluations=step.work.parts / M,
             )
         )
         if step.accepted is None:
@@ -225,7 +236,7 @@ def _line_search(
             direction.policy(eps), derivatives=derivatives, nonnegative=nonnegative
         )
         work = work + candidate.work
-        trials += candidate.feasible or candidate.work.tasks > 0
+        trials += candidate.feasible or candidate.work.any
         if candidate.finite and candidate.feasible:
             change = candidate.cost(prior) - J_hat
             enough = search.sufficient_decrease * eps * direction.theta + slack

@@ -10,7 +10,7 @@ The tasks behind the dynamics (J, and the curvature inside A) and those behind t
 may differ. The prior beta/2 |u - mu|^2 belongs to the solver, not to the stages.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -85,6 +85,14 @@ class Model:
         first = self.stages[0]
         return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the cost has no curvature anywhere that an action reaches."""
+        reached = [stage.C_xx for stage in self.stages[1:]]
+        if self.terminal is not None:
+            reached.append(self.terminal.C_xx)
+        return not any(bool(C_xx.any()) for C_xx in reached)
+
     def is_finite(self) -> bool:
         """Whether every number that a sweep reads is finite."""
         parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
@@ -113,17 +121,20 @@ class Model:
         return W
 
 
-def costate_gradient(model: Model) -> Tensor:
-    """`dJ/du [T, M]` of the state cost (the prior excluded), in float64.
-
-    lam_t = c_x + F_x' lam_{t+1},  dJ/du_t = F_u' lam_{t+1}. Stage 1's F_x is never needed.
-    """
+def backward_costates(model: Model) -> Iterator[tuple[int, Tensor]]:
+    """`(t, lam_{t+1} [k, P])` from the last stage to the first: what stage t's state after the
+    step is worth. lam_t = c_x + F_x' lam_{t+1}; stage 1's F_x is never needed."""
     lam = model.final_gradient()
-    rows: list[Tensor] = []
     for t in range(len(model.stages) - 1, -1, -1):
-        stage = model.stages[t]
-        rows.append(stage.F_u_transposed(lam).double())
+        yield t, lam
         if t:
+            stage = model.stages[t]
             lam = stage.costate_step(lam)
             lam[0] += stage.c_x
+
+
+def costate_gradient(model: Model) -> Tensor:
+    """`dJ/du_t = F_u' lam_{t+1}`, all stages `[T, M]`, of the state cost (the prior excluded), in
+    float64."""
+    rows = [model.stages[t].F_u_transposed(lam).double() for t, lam in backward_costates(model)]
     return torch.stack(rows[::-1])

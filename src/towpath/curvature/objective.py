@@ -9,7 +9,7 @@ one for each probe of the curvature.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 from towpath.curvature.losses import Loss, loss_named
 from towpath.curvature.task import (
     CurvatureKind,
+    EpisodeFunction,
     Params,
     TaskFunction,
     TaskSaid,
@@ -28,6 +29,7 @@ from towpath.curvature.task import (
     joined,
 )
 from towpath.curvature.workers import Workers
+from towpath.data.episode import Episode
 from towpath.flat import Layout
 from towpath.learners import Learner
 
@@ -45,12 +47,14 @@ class Curvature:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Losses `[M]`, gradients `[M, P]`, accuracies `[M]` if any, weighted curvatures `[j, P]`."""
+    """Losses `[M]`, gradients `[M, P]`, accuracies `[M]` if any, weighted curvatures `[j, P]`,
+    losses `[M]` of the parts that were watched."""
 
     losses: Tensor
     gradients: Tensor
     accuracies: Tensor | None
     curvature: Tensor | None
+    watched: Tensor | None = None
 
 
 class Objective:
@@ -77,11 +81,21 @@ class Objective:
             )
         self._loss = loss_named(learner.loss)
         self._workers: Workers | None = Workers(learner, workers)
-        self._function = _episode_function(learner)
+        self._function: TaskFunction = EpisodeFunction(learner)
+        self._part: Callable[[Any, float], Any] | None = None
 
     @classmethod
-    def from_function(cls, fn: TaskFunction, loss: str = "cross_entropy") -> "Objective":
-        """An objective from `fn(params, task) -> (output, target)`; tasks are any objects."""
+    def from_function(
+        cls,
+        fn: TaskFunction,
+        loss: str = "cross_entropy",
+        part: Callable[[Any, float], Any] | None = None,
+    ) -> "Objective":
+        """An objective from `fn(params, task) -> (output, target)`; tasks are any objects.
+
+        `part(task, share)` gives a task with a share of the query samples, for plans that look
+        at a part of them (`TOW.fast()`); episodes know by themselves.
+        """
         if not callable(fn):
             raise ValueError(
                 f"from_function found {type(fn).__name__}; expected a function "
@@ -91,7 +105,20 @@ class Objective:
         objective._loss = loss_named(loss)
         objective._workers = None
         objective._function = fn
+        objective._part = part
         return objective
+
+    def part(self, task: Any, share: float) -> Any:
+        """The task with a share of its query set."""
+        if self._part is not None:
+            return self._part(task, share)
+        if isinstance(task, Episode):
+            return task.part(share)
+        raise ValueError(
+            f"Planning on a part of the query set found a task of type {type(task).__name__}; "
+            "expected a tp.Episode, or an objective that knows its parts. Pass "
+            "tp.Objective.from_function(fn, part=...) or plan with query_share=1."
+        )
 
     @property
     def loss(self) -> Loss:
@@ -107,6 +134,7 @@ class Objective:
         gradients: bool = True,
         skip: Collection[int] = (),
         all_used: bool = True,
+        watched: Sequence[Any] | None = None,
         seed: int = 0,
     ) -> Evaluation:
         """Losses, gradients and curvature of the tasks from one graph each.
@@ -119,6 +147,7 @@ class Objective:
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
             all_used: whether a parameter that no task uses is an error. It is where the optimiser
                 steps on these gradients (torch would skip the parameter), not in a cost.
+            watched: a part of each task whose loss is wanted too, for one forward pass more.
             seed: dropout masks and sketch signs, the same for each task.
         """
         leaves = _leaves(params)
@@ -128,14 +157,17 @@ class Objective:
         probes = 1 if curvature is None else curvature.probes
 
         def ask(function: TaskFunction, i: int, dropout: int | None) -> TaskSaid:
-            graph = forward(function, self._loss, leaves, tasks[i], i, dropout)
+            part = None if watched is None else watched[i]
+            graph = forward(function, self._loss, leaves, tasks[i], i, dropout, part)
             if gradients:
                 return derivatives(graph, self._loss, kind, probes, seed)
-            return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, frozenset())
+            nothing: frozenset[str] = frozenset()
+            return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
 
         J = like.new_zeros(len(tasks), layout.total if gradients else 0)
         losses = like.new_zeros(len(tasks))
         accuracies = torch.zeros_like(losses)
+        seen = None if watched is None else torch.zeros_like(losses)
         sums: Tensor | None = None
         if curvature is not None and kind != "none":
             sums = like.new_zeros(len(curvature.weights), layout.total)
@@ -150,6 +182,8 @@ class Objective:
                 accuracies[i] = said.accuracy
             if said.gradient is not None:
                 J[i] = said.gradient
+            if seen is not None and said.watched is not None:
+                seen[i] = said.watched
             unused -= said.used
             if sums is not None and curvature is not None and said.h is not None:
                 sums.addr_(curvature.weights[:, i].to(sums), said.h)
@@ -159,7 +193,7 @@ class Objective:
                 "undefined; expected every optimised parameter to enter a loss. Freeze it with "
                 "requires_grad_(False) or leave it out of the optimiser."
             )
-        return Evaluation(losses, J, accuracies if has_accuracy else None, sums)
+        return Evaluation(losses, J, accuracies if has_accuracy else None, sums, seen)
 
     def product(
         self,
@@ -194,13 +228,12 @@ class Objective:
         """Ask the tasks, side by side where that is safe; answers in the order of the tasks."""
         workers = self._workers
         if workers is not None and len(indices) > 1 and workers.serve():
-            return workers.map(lambda own, i: ask(_episode_function(own), i, None), indices)
-        return (ask(self._function, i, seed) for i in indices)
+            return workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
+        function = self._function
+        if isinstance(function, EpisodeFunction):
+            function = replace(function, shares=workers is not None and not workers.random)
+        return (ask(function, i, seed) for i in indices)
 
 
 def _leaves(params: Params) -> dict[str, Tensor]:
     return {name: p.detach().requires_grad_() for name, p in params.items()}
-
-
-def _episode_function(learner: Learner) -> TaskFunction:
-    return lambda params, episode: (learner(params, episode), episode.query_y)

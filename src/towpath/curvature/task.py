@@ -1,4 +1,8 @@
-"""What one task says at given parameters, from one graph: loss, gradient, curvature."""
+"""What one task says at given parameters, from one graph: loss, gradient, curvature.
+
+A task may be watched on a part of its query set besides: the loss there, after the same adaptation,
+for a forward pass of the part more.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +15,7 @@ from torch import Tensor
 from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.curvature.losses import Loss
+from towpath.learners import Learner
 
 Params = Mapping[str, Tensor]
 TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
@@ -26,6 +31,30 @@ class Graph:
     outputs: Tensor
     loss: Tensor
     accuracy: Tensor | None
+    watched: Tensor | None = None
+    """loss on the part that is watched, if any; a plain number"""
+
+
+@dataclass(frozen=True)
+class EpisodeFunction:
+    """The task function of a learner."""
+
+    learner: Learner
+    shares: bool = True
+    """whether a part of the episode shares its adaptation: not where masks are drawn, which must
+    be the same as where the part is a task by itself"""
+
+    def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
+        return self.learner(params, episode), episode.query_y
+
+    def with_part(
+        self, params: Params, episode: Any, part: Any
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Outputs and targets of the episode and, without a graph, of its part."""
+        predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
+        outputs = predictor(episode.query_x)
+        with torch.no_grad():
+            return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +69,31 @@ class TaskSaid:
     """`[P]`, diagonal of the curvature"""
     used: frozenset[str]
     """names of the parameters that enter the loss"""
+    watched: Tensor | None = None
 
 
 def forward(
-    function: TaskFunction, kind: Loss, leaves: Params, task: Any, index: int, seed: int | None
+    function: TaskFunction,
+    kind: Loss,
+    leaves: Params,
+    task: Any,
+    index: int,
+    seed: int | None,
+    part: Any = None,
 ) -> Graph:
     """The one forward pass of a task; `seed=None` where nothing random can happen."""
+    watched = None
     try:
-        with _seeded(seed, leaves):
-            outputs, targets = _checked(function(leaves, task))
+        if part is not None and isinstance(function, EpisodeFunction) and function.shares:
+            with _seeded(seed, leaves):
+                (outputs, targets), seen = function.with_part(leaves, task, part)
+            watched = kind.value(*seen)
+        else:
+            with _seeded(seed, leaves):
+                outputs, targets = _checked(function(leaves, task))
+            if part is not None:
+                with _seeded(seed, leaves), torch.no_grad():
+                    watched = kind.value(*_checked(function(leaves, part)))
         loss = kind.value(outputs, targets)
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
@@ -57,7 +102,7 @@ def forward(
     if kind.name == "cross_entropy" and not targets.is_floating_point():
         hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
         accuracy = hits.to(loss.dtype).mean()
-    return Graph(leaves, outputs, loss, accuracy)
+    return Graph(leaves, outputs, loss, accuracy, watched)
 
 
 def derivatives(
@@ -88,6 +133,7 @@ def derivatives(
         gradient=gradient.detach(),
         h=h,
         used=frozenset(name for name, piece in names if piece is not None),
+        watched=graph.watched,
     )
 
 

@@ -32,7 +32,12 @@ class Workers:
 
     def serve(self) -> bool:
         """Whether tasks may go side by side now."""
-        return self._count > 1 and not any(
+        return self._count > 1 and not self.random
+
+    @property
+    def random(self) -> bool:
+        """Whether a pass of the learner draws random numbers now."""
+        return any(
             module.training and module.p > 0
             for module in self._learner.module.modules()
             if isinstance(module, nn.modules.dropout._DropoutNd)

@@ -5,11 +5,15 @@ classification task are integers 0..ways-1; a regression task carries float targ
 Tasks of one mini-batch may differ in S and Q (any-shot).
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
+
+ROUNDING = 1e-9
+"""a third of 15 images is 5, whatever the floating point says"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,24 @@ class Episode:
                 "expected integer labels 0..ways-1. Use a regression loss (loss='mse') for it."
             )
         return int(self.support_y.max()) + 1
+
+    def part(self, share: float) -> "Episode":
+        """The same task with a share of its query set: the first images of each class.
+
+        At least one sample of each class (of a regression task: one in all) is kept.
+        """
+        if not 0 < share <= 1:
+            raise ValueError(f"Found share={share}; expected a share of the query set, 0 to 1.")
+        if self.query_y.is_floating_point():
+            kept = torch.arange(math.ceil(share * len(self.query_y) - ROUNDING))
+        else:
+            of_class = torch.nn.functional.one_hot(self.query_y)  # [Q, ways]
+            wanted = torch.ceil(share * of_class.sum(0).double() - ROUNDING)  # [ways]
+            rank = (of_class.cumsum(0) * of_class).sum(1)  # 1 for the first of its class
+            kept = (rank <= wanted[self.query_y]).nonzero()[:, 0]
+        return Episode(
+            self.support_x, self.support_y, self.query_x[kept], self.query_y[kept], self.info
+        )
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> "Episode":
         """The same task on another device; `dtype` converts floating tensors only."""

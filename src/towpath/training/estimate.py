@@ -1,20 +1,44 @@
-"""What a run will cost, from one short measurement and the counts of the design.
+"""What a run will cost, said before it runs.
 
-A window costs its mini-batch evaluations and sketches; a plan keeps about 3 T M P numbers beyond
-the evaluation itself. The first window is planned for real, twice, and the faster one counted.
+Work is counted (design: T evaluations for the nominal, T-1 for each trial, T-1 sketches for each
+iteration) and calibrated by one short measurement: a mini-batch evaluated, sketched, and evaluated
+in part. A plan keeps about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is
+refused before it begins.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import torch
+
+from towpath.curvature import Curvature
 from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
-from towpath.training.step import train_step
-from towpath.weighters import Uniform, Weighter
+from towpath.training.typed import RecipeError
+from towpath.weighters import TOW, Weighter
 
 MEASURED_TASKS = 4
+MEASURED_TIMES = 3
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
+TRIALS = 1.2
+"""trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
+FORWARD = 1 / 3
+"""a forward pass over a gradient evaluation"""
+
+
+@dataclass(frozen=True)
+class WindowWork:
+    """What one window takes, in mini-batches of M tasks."""
+
+    evaluations: float
+    sketches: float = 0.0
+    parts: float = 0.0
+    """evaluations on a part of the query sets"""
+    forwards: float = 0.0
+    """forward passes over whole mini-batches"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +50,8 @@ class Estimate:
     training_seconds: float
     evaluation_seconds: float
     plan_bytes: int
+    peak_bytes: int
+    """of the process: what it holds now, what an evaluation took, and the plan"""
 
     @property
     def overhead(self) -> float:
@@ -38,44 +64,117 @@ class Estimate:
         return self.training_seconds + self.evaluation_seconds
 
 
-def estimate(setup: Setup) -> Estimate:
-    """Plan and train on the first window, evaluate a few tasks, and multiply."""
+def window_work(weighter: Weighter, T: int, targets: float = 0.0) -> WindowWork:
+    """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
+    if not isinstance(weighter, TOW) or weighter.iterations == 0:
+        return WindowWork(T)
+    if weighter.query_share < 1:
+        watched = 0.0 if targets else weighter.query_share * (T - 1)
+        return WindowWork(T + T * targets, parts=T - 1, forwards=watched + T * targets)
+    trials = TRIALS * weighter.iterations
+    sketched = 0.0 if weighter.curvature == "none" else float(weighter.probes)
+    # targets are counted after every step, the last one included
+    evaluations = T + trials * (T - 1) + (1 + trials) * T * targets
+    sketches = sketched * (1 + trials - TRIALS) * (T - 1 + T * targets)
+    return WindowWork(evaluations, sketches)
+
+
+def estimate(setup: Setup, steps: int | None = None) -> Estimate:
+    """Measure a mini-batch and multiply; `steps` are those still to go (default: all).
+
+    Raises:
+        RecipeError: if the plan cannot fit into memory.
+    """
     recipe = setup.recipe
-    steps = recipe.training.steps
-    per_step = _per_step(setup, setup.weighter, setup.targets)
-    uniform = _per_step(setup, Uniform(), False)
+    steps = recipe.training.steps if steps is None else steps
+    T, M = recipe.training.horizon, recipe.training.meta_batch_size
+    plan_bytes = _plan_bytes(setup)
+    free = free_memory(setup.device)
+    if free is not None and plan_bytes > free:
+        P = sum(p.numel() for p in setup.start.params.values())
+        raise RecipeError(
+            f"A plan of {T} mini-batches x {M} tasks x {P:,} parameters needs about "
+            f"{plan_bytes / 2**30:.1f} GiB; found {free / 2**30:.1f} GiB free. Lower "
+            "training.horizon or training.meta_batch_size, or choose a smaller backbone."
+        )
+    window, goals = setup.window(0, recipe.training.steps)
+    batch, params = window[0], setup.start.params
+    objective = setup.objective
+    whole = _fastest(lambda: objective.evaluate(params, batch))
+    extra = len(goals[0]) / len(batch) if goals else 0.0
+    work = window_work(setup.weighter, T, extra)
+    seconds = whole * (work.evaluations + FORWARD * work.forwards)
+    if work.sketches:
+        ones = torch.ones(1, len(batch))
+        sketched = _fastest(
+            lambda: objective.evaluate(params, batch, curvature=Curvature("gauss-newton", ones))
+        )
+        seconds += max(0.0, sketched - whole) * work.sketches
+    if work.parts and isinstance(setup.weighter, TOW):
+        share = setup.weighter.query_share
+        part = [objective.part(task, share) for task in batch]
+        seconds += work.parts * _fastest(lambda: objective.evaluate(params, part))
+    size = M + recipe.trusted.per_batch if setup.trusted else M
     tests = recipe.test.tasks * len(setup.tests)
-    validations = 0
     if recipe.validation.every:
-        rounds = -(-steps // recipe.validation.every)
-        validations = rounds * recipe.validation.tasks
+        tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
     name = next(iter(setup.tests))
-    began = time.perf_counter()
-    evaluate(setup.objective, setup.start.params, setup.test_tasks(name, MEASURED_TASKS))
-    per_task = (time.perf_counter() - began) / MEASURED_TASKS
-    numbers = sum(p.numel() for p in setup.start.params.values())
-    size = next(iter(setup.start.params.values())).element_size()
-    M = recipe.training.meta_batch_size
+    per_task = (
+        _fastest(lambda: evaluate(objective, params, setup.test_tasks(name, MEASURED_TASKS)))
+        / MEASURED_TASKS
+    )
     return Estimate(
-        seconds_per_step=per_step,
-        uniform_seconds_per_step=uniform,
-        training_seconds=per_step * steps,
-        evaluation_seconds=per_task * (tests + validations),
-        plan_bytes=PLAN_COPIES * recipe.training.horizon * M * numbers * size,
+        seconds_per_step=seconds / T,
+        uniform_seconds_per_step=whole * size / len(batch),
+        training_seconds=seconds / T * steps,
+        evaluation_seconds=per_task * tests,
+        plan_bytes=plan_bytes,
+        peak_bytes=_held_memory() + plan_bytes,
     )
 
 
-def _per_step(setup: Setup, weighter: Weighter, targets: bool) -> float:
-    tasks, goals = setup.window(0, setup.recipe.training.steps)
+def _plan_bytes(setup: Setup) -> int:
+    training = setup.recipe.training
+    numbers = sum(p.numel() for p in setup.start.params.values())
+    size = next(iter(setup.start.params.values())).element_size()
+    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
+    return stages * training.meta_batch_size * numbers * size
+
+
+def _fastest(run: Callable[[], object]) -> float:
+    """Seconds of the fastest of a few runs: what else the machine does only slows it down."""
     times = []
-    for _ in range(2):
+    for _ in range(MEASURED_TIMES):
         began = time.perf_counter()
-        train_step(
-            setup.start,
-            tasks,
-            objective=setup.objective,
-            weighter=weighter,
-            targets=goals if targets else None,
-        )
+        run()
         times.append(time.perf_counter() - began)
-    return min(times) / len(tasks)
+    return min(times)
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that may still be taken on the device; None where the system does not say."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    found = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                found.append(int(line.split()[1]) * 1024)
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        if limit != "max":
+            used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+            found.append(max(0, int(limit) - used))
+    except (OSError, ValueError, IndexError):
+        pass  # another system, or no such group: say what is known
+    return min(found, default=None)
+
+
+def _held_memory() -> int:
+    """Bytes of this process at its peak so far, the calibration included."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass  # another system: the plan alone is counted
+    return 0

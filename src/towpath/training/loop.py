@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
 from towpath.training.components import weighter_options
+from towpath.training.estimate import Estimate, estimate
 from towpath.training.evaluation import Score, evaluate
 from towpath.training.folder import (
     EVALUATIONS,
@@ -46,6 +47,10 @@ class Reporter(Protocol):
 
     def began(self, setup: Setup, step: int) -> None:
         """Training starts, or goes on, at a step."""
+        ...
+
+    def expected(self, cost: Estimate) -> None:
+        """What the rest of the run should take."""
         ...
 
     def stepped(self, step: int, record: dict[str, Any]) -> None:
@@ -122,6 +127,9 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
     current = found or Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
     logger.info("%s: training from step %d", folder.path, current.state.step)
     reporter.began(setup, current.state.step)
+    remaining = setup.recipe.training.steps - current.state.step
+    if remaining > 0:
+        reporter.expected(estimate(setup, remaining))
     with RecordWriter(folder, current.records_bytes) as writer:
         current = _train(folder, setup, reporter, writer, current)
     summary, scores = _test(folder, setup, reporter, current)

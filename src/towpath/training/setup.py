@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from towpath.curvature import Objective
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
@@ -24,6 +25,7 @@ from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, Weighter
 
 Window = Sequence[Sequence[Episode]]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,14 @@ class ProbeWindow:
 
     probe: Probe
     window: Window
+
+
+@dataclass(frozen=True, eq=False)
+class TrustedPicks:
+    """Indices of the trusted tasks of one mini-batch."""
+
+    trained: IntArray
+    targets: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +67,26 @@ class Setup:
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
         """The tasks of a window and, for a weighter that plans towards them, its targets.
 
-        Every other weighter gets the trusted tasks as additional training tasks in each
-        mini-batch, so that a comparison is fair.
+        Every weighter trains on the same trusted tasks beside each mini-batch, so that a
+        comparison is fair; targets are other trusted tasks than the mini-batch's own.
         """
         tasks = moved(self.windows.window(position)[:mini_batches], self.device)
         if not self.trusted:
             return tasks, None
         chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
-        if self.targets:
-            return tasks, chosen
-        return [[*batch, *extra] for batch, extra in zip(tasks, chosen, strict=True)], None
+        both = [
+            [*batch, *(self.trusted[i] for i in picks.trained)]
+            for batch, picks in zip(tasks, chosen, strict=True)
+        ]
+        targets = [[self.trusted[i] for i in picks.targets] for picks in chosen]
+        return both, targets if self.targets else None
 
-    def _trusted_for(self, position: int, t: int) -> list[Episode]:
+    def _trusted_for(self, position: int, t: int) -> "TrustedPicks":
         generator = np.random.default_rng([self.recipe.seed, 7, position, t])
-        picks = generator.choice(len(self.trusted), self.recipe.trusted.per_batch, replace=False)
-        return [self.trusted[i] for i in picks]
+        order = generator.permutation(len(self.trusted))
+        count = self.recipe.trusted.per_batch
+        # with fewer than twice as many, some are both trained on and aimed at
+        return TrustedPicks(order[:count], np.roll(order, -count)[:count])
 
     def validation_tasks(self) -> Iterator[Episode]:
         """The fixed validation tasks, made anew each time rather than kept."""

@@ -64,6 +64,10 @@ class Plan:
     """what a weighter remembers from one window to the next; plain numbers, strings and lists"""
     products: float = 0.0
     """mini-batches of Hessian products, one a task: what `adjoint="exact"` takes"""
+    query_share: float = 1.0
+    """share of each query set that was planned on; the costs are compared on it"""
+    part_evaluations: float = 0.0
+    """mini-batch evaluations on that share of the query sets"""
 
     @property
     def params(self) -> dict[str, Tensor]:
@@ -142,6 +146,12 @@ class Plan:
             + (f"{self.products:g} Hessian products, " if self.products else "")
             + f"{self.seconds:.2f} s",
         ]
+        if self.query_share < 1:
+            lines.append(
+                f"planned on {100 * self.query_share:.0f}% of each query set "
+                f"({self.part_evaluations:g} mini-batch evaluations there); the costs above are "
+                "compared on that part, training used all of it"
+            )
         for i, line in enumerate(self.history, 1):
             lines.append(
                 f"iteration {i}: cost {line.cost:.6g}, predicted {line.predicted:.3g}, actual "

@@ -11,7 +11,7 @@ import difflib
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
@@ -41,7 +41,20 @@ from towpath.weighters.start import (
     checked_targets,
     checked_window,
 )
+from towpath.weighters.steering import steer
 from towpath.weighters.window import NOTHING_MUTED, Muted, Rollout, WindowProblem, stage_seed
+
+NO_WORK = Work()
+FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": 1 / 3}
+"""what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
+ON_A_PART: dict[str, tuple[Any, ...]] = {
+    "iterations": (0, 1),
+    "curvature": ("none",),
+    "bounds": ("project", "simplex"),
+    "adjoint": ("model",),
+    "nominal": ("uniform",),
+}
+"""options of a plan on a part of the query sets: it has one trial, and no quadratic term"""
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,9 @@ class TOW:
         tolerance: the weights count as stationary where the largest entry of the projected gradient
             of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
+        query_share: share of each query set that costates are computed from; below 1 costs are
+            compared on that part (`TOW.fast()`; see `towpath.weighters.steering`). Stage 1, which
+            training evaluates anyway, is always whole; so are targets.
 
     Example:
         >>> import torch, towpath as tp
@@ -107,6 +123,7 @@ class TOW:
     max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
+    query_share: float = 1.0
 
     def __post_init__(self) -> None:
         _check_choices(self)
@@ -138,6 +155,8 @@ class TOW:
                 f"TOW found sufficient_decrease={self.sufficient_decrease}; expected between 0 "
                 "and 1 (the paper: 0.5)."
             )
+        at_least("TOW", "query_share", self.query_share, 0.0)
+        self._check_share()
         if self.shrink == "agreement" and self.beta != "auto":
             raise ValueError(
                 f"TOW found shrink='agreement' with beta={self.beta}; agreement scales the spread, "
@@ -160,6 +179,23 @@ class TOW:
                 "there."
             )
 
+    def _check_share(self) -> None:
+        if not 0 < self.query_share <= 1:
+            raise ValueError(
+                f"TOW found query_share={self.query_share}; expected more than 0 and at most 1 "
+                "(1: plan on whole query sets)."
+            )
+        if self.query_share == 1:
+            return
+        for name, allowed in ON_A_PART.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"TOW found {name}={getattr(self, name)!r} with query_share="
+                    f"{self.query_share:g}; a plan on a part of the query sets takes "
+                    f"{' or '.join(map(repr, allowed))} there. Start from tp.TOW.fast(), or plan "
+                    "with query_share=1."
+                )
+
     @classmethod
     def faithful(cls, **overrides: Any) -> "TOW":
         """The paper's text: feedback sweep, frozen moments, u >= 0 by backtracking, c1 = 0.5."""
@@ -170,6 +206,16 @@ class TOW:
             "sufficient_decrease": 0.5,
         }
         return cls(**{**options, **overrides})
+
+    @classmethod
+    def fast(cls, **overrides: Any) -> "TOW":
+        """Planning that costs little more than training.
+
+        The costate comes from a third of each query set, without curvature; the weights from
+        the gradients of the training itself, which is the only trial. Costs are compared on that
+        third (docs/performance.md has cost against fidelity).
+        """
+        return cls(**{**FAST, **overrides})
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":
@@ -231,6 +277,7 @@ class TOW:
             replay=self.terminal == "replay",
             softmax=self.normalise == "softmax",
             muted=muted,
+            share=self.query_share,
             seed=seed,
         )
         u0 = self._nominal_actions(len(tasks), len(tasks[0]), seed)
@@ -238,9 +285,9 @@ class TOW:
             lambda t, z: u0[t],  # noqa: ARG005
             derivatives=self.iterations > 0,
         )
-        outcome = self._solve(problem, nominal, len(tasks[0]))
+        outcome = _trained(problem, self._solve(problem, nominal, len(tasks[0])))
         first = u0.softmax(-1) if problem.softmax else u0
-        return _plan(problem, first, nominal, outcome, muted, began)
+        return _plan(problem, first, nominal, outcome, muted, self.query_share, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -261,6 +308,23 @@ class TOW:
                 return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
             prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
         assert prior is not None
+        if self.query_share < 1:
+            steered = steer(
+                problem,
+                nominal,
+                prior,
+                bounds=self.bounds,
+                tolerance=self.tolerance,
+                sufficient_decrease=self.sufficient_decrease,
+            )
+            return _Outcome(
+                steered.trajectory,
+                steered.status,
+                prior,
+                history=steered.history,
+                agreement=agreement,
+                nominal=steered.nominal,
+            )
         result = ilqr(
             problem,
             nominal,
@@ -345,6 +409,23 @@ class _Outcome:
     history: tuple[Any, ...] = ()
     agreement: float | None = None
     curvature_ratio: float = 0.0
+    extra: Work = NO_WORK
+    """of the training that followed a plan on a part"""
+    nominal: Trajectory | None = None
+    """what the trajectory was compared with, if not the first one"""
+
+
+def _trained(problem: WindowProblem, outcome: _Outcome) -> _Outcome:
+    """A trajectory that was only planned on a part of the tasks is trained on the whole."""
+    chosen = outcome.trajectory
+    if chosen.payload.trained or not chosen.finite:
+        return outcome
+    actions = chosen.actions
+    training = problem.rollout(lambda t, z: actions[t], derivatives=False)  # noqa: ARG005
+    status = outcome.status if training.finite else Status.NON_FINITE_NOMINAL
+    return replace(
+        outcome, trajectory=training, status=status, extra=training.work, nominal=training
+    )
 
 
 def _plan(
@@ -353,6 +434,7 @@ def _plan(
     nominal: Trajectory,
     outcome: _Outcome,
     muted: Muted,
+    share: float,
     began: float,
 ) -> Plan:
     start = problem.start
@@ -362,8 +444,8 @@ def _plan(
     M = nominal.actions.shape[1]
     # an infinite precision holds the weights at the nominal, where the prior costs nothing
     prior = outcome.prior if math.isfinite(outcome.prior.beta) else Prior(0.0, outcome.prior.mu)
-    finite = nominal.finite
-    total = Work(nominal.work.tasks, nominal.work.sketches)
+    finite = nominal.finite and chosen.finite
+    total = nominal.work + outcome.extra
     # a nominal that broke off leads nowhere: the state stays where it began
     final = rollout.final if finite else start.state
     weights = (rollout.weights if finite else first.to(start.state.x)).clone()
@@ -372,7 +454,7 @@ def _plan(
     return Plan(
         weights=weights,
         status=outcome.status,
-        nominal_cost=nominal.cost(prior) if finite else math.nan,
+        nominal_cost=(outcome.nominal or nominal).cost(prior) if finite else math.nan,
         cost=chosen.cost(prior) if finite else math.nan,
         predicted_decrease=math.fsum(line.predicted for line in history),
         history=history,
@@ -385,6 +467,8 @@ def _plan(
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
         products=problem.products / M,
+        query_share=share,
+        part_evaluations=total.parts / M + sum(line.part_evaluations for line in history),
         seconds=time.perf_counter() - began,
         layout=start.layout,
         initial=start.state,

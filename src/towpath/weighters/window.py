@@ -8,9 +8,13 @@ trusted targets at the state after the step:
 
 The step that the solver linearises and the step that training takes are one function. Stage 1 is
 evaluated once: its state is given, and its curvature enters nothing.
+
+Planning on a part (`share` < 1): a trajectory that will be modelled is rolled out on a share of
+each query set, stages 2..T; the last one is the training itself, on whole tasks, and watches the
+loss of the parts, so that costs are compared on the same images.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +32,11 @@ from towpath.control import (
     Work,
 )
 from towpath.curvature import Curvature, CurvatureKind, Evaluation, Objective
-from towpath.dynamics import State
+from towpath.dynamics import Linearisation, State
 from towpath.weighters.start import Start
+
+Decide = Callable[[int, State, Tensor], Tensor]
+"""(stage t, state before the step, gradients [M, P]) -> weights [M], float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +76,8 @@ class Rollout:
     terminal: CostTerms | None
     bad: "Muted"
     """the tasks that made the trajectory non-finite"""
+    trained: bool = True
+    """whether the steps were those of training: on whole tasks"""
 
 
 class Coordinates(Sequence[Tensor]):
@@ -152,6 +161,7 @@ class WindowProblem:
         replay: bool = False,
         softmax: bool = False,
         muted: Muted = NOTHING_MUTED,
+        share: float = 1.0,
         seed: int = 0,
     ) -> None:
         self.objective, self.start = objective, start
@@ -160,6 +170,9 @@ class WindowProblem:
         self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
         self.replay, self.softmax = replay, softmax
         self.muted = muted
+        self.parts: Sequence[Sequence[Any]] | None = None
+        if share < 1:
+            self.parts = [[objective.part(task, share) for task in batch] for batch in window]
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
         self._first: Evaluation | None = None
         self.products = 0
@@ -170,8 +183,17 @@ class WindowProblem:
         """Rounding unit of the parameters."""
         return float(torch.finfo(self.start.state.x.dtype).eps)
 
-    def rollout(self, policy: Policy, *, derivatives: bool, nonnegative: bool = True) -> Trajectory:
-        """Train through the window with the policy's weights."""
+    def rollout(
+        self,
+        policy: Policy,
+        *,
+        derivatives: bool,
+        nonnegative: bool = True,
+        decide: Decide | None = None,
+    ) -> Trajectory:
+        """Train through the window with the policy's weights; `decide` may change them when the
+        mini-batch's gradients are known."""
+        planning = derivatives and self.parts is not None
         state = self.start.state
         work = Work()
         actions: list[Tensor] = []
@@ -185,21 +207,23 @@ class WindowProblem:
         pending: CostTerms | None = None
         finite = feasible = True
         bad = NOTHING_MUTED
-        for t, tasks in enumerate(self.window):
+        for t in range(len(self.window)):
             u = policy(t, coordinates(state, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
             w = u.softmax(-1) if self.softmax else u
-            here, done = self._evaluate_stage(t, state, tasks, w, derivatives)
+            here, done = self._evaluate_stage(t, state, w, derivatives)
             work = work + done
+            bad = Muted(tasks=frozenset((t, i) for i in bad_indices(here.losses, here.gradients)))
+            if decide is not None and not bad:
+                u = w = decide(t, state, here.gradients).to(state.x)
             gradient = w @ here.gradients
             after = self.start.optimizer.dynamics.step(state, gradient)
             actions.append(u)
             weights.append(w)
             losses.append(here.losses)
             accuracies.append(here.accuracies)
-            bad = Muted(tasks=frozenset((t, i) for i in bad_indices(here.losses, here.gradients)))
             finite = not bad and after.is_finite()
             if not finite:
                 break
@@ -208,7 +232,8 @@ class WindowProblem:
                 cost = pending if self.targets is not None else _own_cost(here)
                 points.append(StagePoint(state, w, gradient, here.gradients, _gam(here), cost))
             if self.targets is None:
-                costs.append(float(here.losses.double().sum()))
+                seen = here.losses if here.watched is None else here.watched
+                costs.append(float(seen.double().sum()))
             state = after
             extra = self._tasks_after(t)
             pending = None
@@ -237,6 +262,7 @@ class WindowProblem:
                 points=points,
                 terminal=terminal,
                 bad=bad,
+                trained=not planning,
             ),
         )
 
@@ -256,6 +282,11 @@ class WindowProblem:
         return Model(
             stages, None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
         )
+
+    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
+        """A and b of one step; x alone where the moments are frozen."""
+        lin = self.start.optimizer.dynamics.linearise(state, gradient)
+        return lin.frozen() if self.frozen_moments else lin
 
     def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
         """The model with the cost of one half of the targets, and of the other."""
@@ -278,21 +309,36 @@ class WindowProblem:
         """Tasks whose cost is counted at the state after stage t."""
         if self.targets is not None:
             return self.targets[t]
-        return self.window[t] if self.replay and t == len(self.window) - 1 else ()
+        if not self.replay or t < len(self.window) - 1:
+            return ()
+        return self.window[t] if self.parts is None else self.parts[t]
 
     def _evaluate_stage(
-        self, t: int, state: State, tasks: Sequence[Any], w: Tensor, derivatives: bool
+        self, t: int, state: State, w: Tensor, derivatives: bool
     ) -> tuple[Evaluation, Work]:
         if t == 0 and self._first is not None:
             return self._first, Work()
+        tasks: Sequence[Any] = self.window[t]
+        watched: Sequence[Any] | None = None
+        in_part = False
+        if self.parts is not None and t > 0:
+            if derivatives:
+                tasks, in_part = self.parts[t], True
+            elif self.targets is None:
+                watched = self.parts[t]
         curvature = None
         if derivatives and t > 0 and self.curvature != "none":
             rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
             curvature = Curvature(self.curvature, torch.stack(rows), self.probes)
-        here = self._evaluate(t, state, tasks, curvature, self.muted.at(t))
+        here = self._evaluate(t, state, tasks, curvature, self.muted.at(t), watched=watched)
         if t == 0:
             self._first = here
-        return here, Work(len(tasks), len(tasks) * self.probes if curvature else 0)
+        sketches = len(tasks) * self.probes if curvature else 0
+        return here, Work(
+            tasks=0 if in_part else len(tasks),
+            sketches=sketches,
+            parts=len(tasks) if in_part else 0,
+        )
 
     def _evaluate_cost(
         self, t: int, state: State, tasks: Sequence[Any], derivatives: bool
@@ -328,6 +374,7 @@ class WindowProblem:
         *,
         gradients: bool = True,
         all_used: bool = True,
+        watched: Sequence[Any] | None = None,
     ) -> Evaluation:
         params = self.start.layout.unflatten(state.x)
         try:
@@ -338,15 +385,14 @@ class WindowProblem:
                 gradients=gradients,
                 skip=skip,
                 all_used=all_used,
+                watched=watched,
                 seed=self.seeds[t],
             )
         finally:
             self.start.buffers.restore()
 
     def _stage_model(self, t: int, point: StagePoint) -> StageModel:
-        lin = self.start.optimizer.dynamics.linearise(point.state, point.gradient)
-        if self.frozen_moments:
-            lin = lin.frozen()
+        lin = self.linearise(point.state, point.gradient)
         A = lin.A
         if t > 0:
             A[:, 0] += lin.b * point.gam
@@ -370,11 +416,12 @@ class WindowProblem:
         def product(y: Tensor) -> Tensor:
             params = self.start.layout.unflatten(x)
             skip = self.muted.at(t)
-            self.products += len(self.window[t]) - len(skip)
+            tasks = self.window[t] if self.parts is None else self.parts[t]
+            self.products += len(tasks) - len(skip)
             try:
                 return self.objective.product(
                     params,
-                    self.window[t],
+                    tasks,
                     weights,
                     y,
                     skip=skip,

@@ -1,0 +1,238 @@
+"""Planning on a part of the query sets: `TOW.fast()`."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import towpath as tp
+from tests.learners import tasks
+from towpath.learners import MAML, ProtoNet
+from towpath.weighters.steering import nearest
+
+T, M = 3, 4
+WAYS, QUERY = 3, 6
+RATE = 1e-4
+SMALL = {"beta": "auto", "spread": 0.3}
+
+
+def classification(query: int = QUERY, image_size: int = 16, seed: int = 0) -> tp.Episode:
+    """A 3-way 1-shot task of small images."""
+    return tasks.classification([1] * WAYS, query, (1, image_size, image_size), seed)
+
+
+def scene(kind: str = "protonet", seed: int = 0):
+    torch.manual_seed(seed)
+    net = tp.backbones.Conv4(1, None if kind == "protonet" else WAYS, 16, filters=4).double()
+    learner = (
+        ProtoNet(net) if kind == "protonet" else MAML(net, adaptation_steps=2, first_order=False)
+    )
+    window = [[classification(seed=10 * t + i) for i in range(M)] for t in range(T)]
+    params = {name: p.detach().clone() for name, p in learner.parameters().items()}
+    return tp.Objective(learner), params, window
+
+
+def deviations(plan: tp.Plan) -> Tensor:
+    w = plan.weights.double()
+    return w - w.mean(1, keepdim=True)
+
+
+def cosine(a: Tensor, b: Tensor) -> float:
+    return float((a * b).sum() / (a.norm() * b.norm()))
+
+
+@pytest.mark.parametrize("kind", ["protonet", "maml"])
+def test_on_a_part_that_is_nearly_all_the_weights_are_those_of_one_plain_iteration(kind):
+    objective, params, window = scene(kind)
+    optimizer = tp.SGD(lr=RATE).init(params)
+    # with all images in the part, stages differ from the nominal's only by the small steps
+    share = 0.999
+    assert all(
+        len(objective.part(task, share).query_y) == len(task.query_y)
+        for batch in window
+        for task in batch
+    )
+    fast = tp.TOW.fast(**SMALL, query_share=share).plan(objective, params, optimizer, window)
+    plain = tp.TOW(**SMALL, iterations=1, curvature="none").plan(
+        objective, params, optimizer, window
+    )
+    assert fast.status is tp.Status.ITERATION_LIMIT
+    assert fast.nominal_cost == pytest.approx(plain.nominal_cost, rel=1e-12)
+    # stage 1 is evaluated at the same state with the same costate: the same weights to rounding
+    torch.testing.assert_close(fast.weights[0], plain.weights[0], rtol=1e-9, atol=1e-12)
+    assert cosine(deviations(fast), deviations(plain)) > 0.99
+
+
+def test_the_weights_follow_the_costate_and_the_gradients_of_the_training():
+    """Two mini-batches, SGD: lam_2 is the gradient of the parts' losses at the nominal x_2."""
+    objective, params, window = scene()
+    window = window[:2]
+    share = 0.5
+    plan = tp.TOW.fast(**SMALL, query_share=share).plan(
+        objective, params, tp.SGD(lr=RATE).init(params), window
+    )
+    first = objective.evaluate(params, window[0])
+    layout = plan.layout
+    x = layout.flatten(list(params.values()))
+    x2 = layout.unflatten(x - RATE * first.gradients.mean(0))
+    parts = [objective.part(task, share) for task in window[1]]
+    lam = objective.evaluate(x2, parts).gradients.sum(0)
+    g = -RATE * first.gradients @ lam
+    expected = (1 / M - g / plan.beta).clamp_min(0)
+    torch.testing.assert_close(plan.weights[0], expected, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(plan.weights[1], torch.full((M,), 1 / M).double())
+
+
+def test_training_by_a_fast_plan_is_training_on_whole_tasks():
+    objective, params, window = scene()
+    plan = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
+    x = plan.layout.flatten(list(params.values()))
+    for t, batch in enumerate(window):
+        said = objective.evaluate(plan.layout.unflatten(x), batch)
+        torch.testing.assert_close(plan.losses[t], said.losses, rtol=1e-12, atol=0)
+        x = x - RATE * plan.weights[t] @ said.gradients
+    torch.testing.assert_close(plan.final.x, x, rtol=1e-12, atol=1e-14)
+
+
+def test_costs_are_those_of_the_parts_along_the_training():
+    objective, params, window = scene()
+    plan = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
+    x, total = plan.layout.flatten(list(params.values())), 0.0
+    for t, batch in enumerate(window):
+        here = plan.layout.unflatten(x)
+        counted = batch if t == 0 else [objective.part(task, plan.query_share) for task in batch]
+        total += float(objective.evaluate(here, counted).losses.sum())
+        total += 0.5 * plan.beta * float((plan.weights[t] - 1 / M).square().sum())
+        x = x - RATE * plan.weights[t] @ objective.evaluate(here, batch).gradients
+    assert plan.cost == pytest.approx(total, rel=1e-12)
+    assert plan.cost <= plan.nominal_cost
+    assert "planned on 33% of each query set" in str(plan)
+
+
+def test_a_rejected_trial_leaves_training_with_uniform_weights():
+    objective, params, window = scene()
+    # a rate at which the linear model is worthless
+    found = None
+    for lr in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0):
+        plan = tp.TOW.fast(beta=1e-3).plan(objective, params, tp.SGD(lr=lr).init(params), window)
+        if plan.status is tp.Status.LINE_SEARCH_FAILED:
+            found = plan, lr
+            break
+    assert found is not None
+    plan, lr = found
+    uniform = tp.Uniform().plan(objective, params, tp.SGD(lr=lr).init(params), window)
+    assert plan.cost == plan.nominal_cost
+    torch.testing.assert_close(plan.weights, uniform.weights)
+    torch.testing.assert_close(plan.final.x, uniform.final.x, rtol=1e-12, atol=1e-14)
+    assert plan.evaluations == T + (T - 1)  # the trial and the uniform training, stage 1 shared
+
+
+def test_work_is_counted():
+    objective, params, window = scene(seed=2)
+    plan = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
+    assert (plan.part_evaluations, plan.sketches) == (T - 1, 0)
+    assert plan.evaluations == T  # training itself; stage 1 is shared
+    objective, params, window = scene(seed=0)  # here the parts' own steps were the better ones
+    doubtful = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
+    assert doubtful.evaluations == T + (T - 1)  # and once more with uniform weights
+
+
+@pytest.mark.parametrize("bounds", ["project", "simplex"])
+def test_with_targets_the_costate_is_theirs(bounds):
+    objective, params, window = scene()
+    targets = [[classification(seed=900 + 2 * t + j) for j in range(2)] for t in range(T)]
+    optimizer = tp.SGD(lr=RATE).init(params)
+    options = {"bounds": bounds, "beta": "auto", "spread": 1.0, "shrink": "none"}
+    fast = tp.TOW.fast(**options, query_share=0.999)
+    plain = tp.TOW(**options, iterations=1, curvature="none")
+    a = fast.plan(objective, params, optimizer, window, targets=targets)
+    b = plain.plan(objective, params, optimizer, window, targets=targets)
+    assert a.agreement == pytest.approx(b.agreement)
+    assert a.beta == pytest.approx(b.beta)
+    torch.testing.assert_close(a.weights[0], b.weights[0], rtol=1e-7, atol=1e-9)
+    if bounds == "simplex":
+        torch.testing.assert_close(a.weights.sum(1), torch.ones(T).double())
+
+
+def test_a_part_that_does_not_agree_keeps_uniform_weights_and_trains():
+    objective, params, window = scene()
+    one = classification(seed=77)
+    # the two halves of the targets are the same task with opposite labels: they cannot agree
+    other = tp.Episode(one.support_x, one.support_y, one.query_x, (one.query_y + 1) % WAYS)
+    plan = tp.TOW.towards_targets(query_share=0.5).plan(
+        objective, params, tp.SGD(lr=RATE).init(params), window, targets=[[one, other]] * T
+    )
+    uniform = tp.Uniform().plan(objective, params, tp.SGD(lr=RATE).init(params), window)
+    if plan.status is tp.Status.NO_AGREEMENT:
+        torch.testing.assert_close(plan.final.x, uniform.final.x, rtol=1e-12, atol=1e-14)
+    else:
+        assert plan.agreement is not None
+        assert plan.agreement > 0
+
+
+@pytest.mark.parametrize("query", [1, 2, 3, 7, 15])
+@pytest.mark.parametrize("share", [0.01, 1 / 3, 0.5, 8 / 15, 1.0])
+def test_a_part_keeps_the_first_images_of_every_class(query, share):
+    task = classification(query=query, seed=1)
+    part = task.part(share)
+    assert part.support_x is task.support_x
+    for label in range(3):
+        mine = task.query_x[task.query_y == label]
+        kept = part.query_x[part.query_y == label]
+        assert len(kept) == int(np.ceil(share * query - 1e-9))
+        assert torch.equal(kept, mine[: len(kept)])
+
+
+def test_nearest_weights_are_feasible():
+    w = torch.tensor([0.5, -0.2, 0.9], dtype=torch.float64)
+    assert nearest(w, "project").tolist() == [0.5, 0.0, 0.9]
+    on_simplex = nearest(w, "simplex")
+    assert float(on_simplex.sum()) == pytest.approx(1.0)
+    torch.testing.assert_close(on_simplex, torch.tensor([0.3, 0.0, 0.7], dtype=torch.float64))
+
+
+MISTAKES = [
+    ({"iterations": 2}, "iterations=2"),
+    ({"curvature": "gauss-newton"}, "curvature='gauss-newton'"),
+    ({"bounds": "backtrack"}, "bounds='backtrack'"),
+    ({"adjoint": "exact"}, "adjoint='exact'"),
+    ({"nominal": "random"}, "nominal='random'"),
+    ({"query_share": 0.0}, "query_share=0.0"),
+    ({"query_share": 1.5}, "query_share=1.5"),
+]
+
+
+@pytest.mark.parametrize(("options", "found"), MISTAKES)
+def test_options_that_do_not_go_together_are_refused(options, found):
+    with pytest.raises(ValueError, match="found") as raised:
+        tp.TOW.fast(**options)
+    assert found in str(raised.value)
+    assert "query_share" in str(raised.value)
+
+
+def test_a_task_without_parts_is_refused_with_the_remedy():
+    params = {"w": torch.zeros(2, dtype=torch.float64)}
+    task = (torch.eye(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64))
+    fn = lambda p, t: (t[0] @ p["w"], t[1])  # noqa: E731
+    objective = tp.Objective.from_function(fn, loss="mse")
+    optimizer = tp.SGD(lr=0.1).init(params)
+    with pytest.raises(ValueError, match=r"tuple.*expected a tp\.Episode"):
+        tp.TOW.fast().plan(objective, params, optimizer, [[task, task]] * 2)
+    first_row = lambda t, share: (t[0][:1], t[1][:1])  # noqa: E731
+    parts = tp.Objective.from_function(fn, loss="mse", part=first_row)
+    plan = tp.TOW.fast(beta=1.0).plan(parts, params, optimizer, [[task, task]] * 2)
+    assert plan.part_evaluations == 1
+
+
+def test_dropout_draws_the_same_masks_in_the_part_wherever_it_is_evaluated():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(16, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 4)
+    ).double()
+    objective = tp.Objective(ProtoNet(net))
+    task = classification(image_size=4, seed=3)
+    part = task.part(0.5)
+    params = dict(net.named_parameters())
+    watched = objective.evaluate(params, [task], watched=[part], seed=5).watched
+    alone = objective.evaluate(params, [part], seed=5).losses
+    torch.testing.assert_close(watched, alone.detach())
