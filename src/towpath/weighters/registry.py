@@ -41,5 +41,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow": _tow(TOW()),
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),
+    "tow-fast": _tow(TOW.fast()),
     "tow-targets": _tow(TOW.towards_targets(), targets=True),
+    "tow-targets-fast": _tow(TOW.towards_targets(query_share=1 / 3), targets=True),
 }
