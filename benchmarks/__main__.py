@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-ALL = ("planner", "memory", "data", "weighters")
+ALL = ("learners", "planner", "fidelity", "slopes", "memory", "data", "weighters")
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:

@@ -77,11 +77,28 @@ def prepare_process() -> None:
     keep_freed_memory()
 
 
+class Stopwatch:
+    """Seconds of a `with` block."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> "Stopwatch":
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds = time.perf_counter() - self._began
+
+
 def report(name: str, ratios: list[Ratio], extra: Mapping[str, object] | None = None) -> None:
     """Print the ratios and write them as JSON."""
     print(f"\n== {name}")
     for ratio in ratios:
         print(f"  {ratio}")
+    write(name, {"ratios": [asdict(r) for r in ratios], **(extra or {})})
+
+
+def write(name: str, content: Mapping[str, object]) -> None:
+    """Keep results, with the machine's name, as JSON."""
     RESULTS.mkdir(exist_ok=True)
-    content = {"machine": machine(), "ratios": [asdict(r) for r in ratios], **(extra or {})}
-    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1))
+    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), **content}, indent=1))

@@ -10,7 +10,7 @@ import torch
 import towpath as tp
 from benchmarks.measure import prepare_process, race, report
 from benchmarks.memory import forget_peak, peak
-from benchmarks.windows import Scene, scene
+from benchmarks.windows import Scene, scenes
 from towpath.control import (
     Model,
     StageModel,
@@ -28,37 +28,45 @@ def plan_with(here: Scene, weighter: object, *, targets: bool = False) -> tp.Pla
     )
 
 
-def over_uniform(learner: str, step: int) -> None:
+CONTENDERS: dict[str, tp.TOW | tp.Uniform] = {
+    "uniform": tp.Uniform(),
+    "TOW()": tp.TOW(),
+    "TOW(iterations=10)": tp.TOW(iterations=10, tolerance=0.0),
+    "TOW.faithful()": tp.TOW.faithful(),
+    "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
+    "TOW.fast()": tp.TOW.fast(),
+    "TOW.towards_targets()": tp.TOW.towards_targets(),
+    "TOW.towards_targets(query_share=1/3)": tp.TOW.towards_targets(query_share=1 / 3),
+}
+"""with targets: two a mini-batch"""
+
+
+def over_uniform(here: Scene, rate: float) -> None:
     """Whole plans over T uniform steps, with the counters."""
-    here = scene(learner, step=step)
-    contenders = {
-        "uniform": tp.Uniform(),
-        "TOW(), two iterations": tp.TOW(),
-        "TOW.faithful(), diagonal value": tp.TOW.faithful(),
-        "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
-    }
-    steered = "TOW.towards_targets(), 2 a mini-batch"
-    contenders[steered] = tp.TOW.towards_targets()
 
     def run(name: str) -> tp.Plan:
-        return plan_with(here, contenders[name], targets=name == steered)
+        return plan_with(here, CONTENDERS[name], targets="targets" in name)
 
-    ratios = race({name: (lambda n=name: run(n)) for name in contenders}, base="uniform")
+    ratios = race({name: (lambda n=name: run(n)) for name in CONTENDERS}, base="uniform")
     counters = {}
-    for name in contenders:
+    for name in CONTENDERS:
         plan = run(name)
         counters[name] = {
             "evaluations": plan.evaluations,
+            "part evaluations": plan.part_evaluations,
             "sketches": plan.sketches,
             "trials": [line.trials for line in plan.history],
             "status": plan.status.value,
         }
-    report(f"plan-{learner}-step{step}", ratios, {"counters": counters})
+    report(f"plan-{here.name}-rate-{rate:g}".replace(" ", "-"), ratios, {"counters": counters})
     for name, count in counters.items():
         print(f"    {name}: {count}")
     by_name = {r.name: r.seconds for r in ratios}
-    exact = by_name["TOW.faithful(value='exact')"] / by_name["TOW.faithful(), diagonal value"]
+    exact = by_name["TOW.faithful(value='exact')"] / by_name["TOW.faithful()"]
     print(f"  exact over diagonal value, whole plan: {exact:.3f} (target <= 1.1)")
+    ten = by_name["TOW(iterations=10)"] / by_name["TOW()"]
+    done = len(counters["TOW(iterations=10)"]["trials"])  # type: ignore[arg-type]
+    print(f"  ten iterations over two: {ten:.2f} (target <= 4; {done} were done)")
 
 
 def random_model(P: int, T: int = 5, M: int = 10, k: int = 3) -> Model:
@@ -149,7 +157,10 @@ def main() -> None:
     prepare_process()
     began = time.perf_counter()
     for learner in ("protonet", "maml"):
-        over_uniform(learner, step=0)
+        for rate in (1e-4, 1e-3):
+            ahead = scenes(learner, lr=rate)
+            over_uniform(next(ahead), rate)
+            over_uniform(next(s for s in ahead if s.step >= 300), rate)
     sweep_alone()
     memory()
     print(f"\nplanner benchmarks took {time.perf_counter() - began:.0f} s")

@@ -227,7 +227,7 @@ class TOW:
         options: dict[str, Any] = {
             "bounds": "simplex",
             "beta": "auto",
-            "spread": 1.5,
+            "spread": 2.0,
             "scale": "mini-batch",
             "shrink": "agreement",
             "iterations": 1,

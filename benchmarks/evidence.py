@@ -1,0 +1,241 @@
+"""The experiments behind docs/results: one line each, run and written down by commands.
+
+    python -m benchmarks.evidence list                    the exact `towpath compare` commands
+    python -m benchmarks.evidence run RUNS [NAME...]      run them (or go on with them) in RUNS/NAME
+    python -m benchmarks.evidence pages RUNS [NAME...]    docs/results/*.md, and the README's table
+
+What two cores force, in all of them: hundreds of steps instead of tens of thousands, Adam at 1e-3
+instead of 1e-4, five query images a class instead of fifteen, one thread a run.
+"""
+
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from towpath.training.compare import ASKED
+
+CONTESTANTS = (
+    "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,tow-fast,"
+    "tow-targets,tow-targets-fast,oracle"
+)
+SHORT = "uniform,exploitation,tow-targets,oracle"
+TOWPATH = (sys.executable, "-m", "towpath")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One comparison."""
+
+    recipe: str
+    weighters: str
+    steps: int
+    about: str
+    seeds: str = "0"
+    overrides: dict[str, str] = field(default_factory=dict)
+    tests: int = 600
+
+    def words(self, out: Path) -> list[str]:
+        """The command's words after `towpath`."""
+        settings = {
+            "training.steps": str(self.steps),
+            "optimizer.meta_lr": "0.001",
+            "episodes.query": "5",
+            "threads": "1",
+            "test.tasks": str(self.tests),
+            "validation.tasks": "100",
+            "validation.every": str(max(25, self.steps // 4)),
+            **self.overrides,
+        }
+        options = [word for key, value in settings.items() for word in (f"--{key}", value)]
+        return [
+            "compare",
+            self.recipe,
+            "--weighters",
+            self.weighters,
+            "--seeds",
+            self.seeds,
+            "--out",
+            str(out),
+            *options,
+        ]
+
+
+def noise(share: float, **settings: str) -> dict[str, str]:
+    """Overrides of the recipe with trusted tasks."""
+    return {"episodes.label_noise": str(share), **settings}
+
+
+EXPERIMENTS = {
+    "noise-40": Experiment(
+        "omniglot-noise",
+        CONTESTANTS,
+        400,
+        "40 per cent of the training tasks with permuted query labels, 20 trusted tasks",
+        seeds="0,1",
+    ),
+    "noise-0": Experiment(
+        "omniglot-noise",
+        CONTESTANTS.removesuffix(",oracle"),
+        400,
+        "the same without wrong labels: what does weighting cost where nothing is wrong?",
+        seeds="0,1",
+        overrides=noise(0.0),
+    ),
+    "noise-20": Experiment(
+        "omniglot-noise", SHORT, 150, "20 per cent wrong query labels", overrides=noise(0.2)
+    ),
+    "noise-60": Experiment(
+        "omniglot-noise", SHORT, 150, "60 per cent wrong query labels", overrides=noise(0.6)
+    ),
+    "noise-support": Experiment(
+        "omniglot-noise",
+        SHORT,
+        150,
+        "40 per cent of the tasks with permuted support labels",
+        overrides=noise(0.4, **{"episodes.noise_kind": "support"}),
+    ),
+    "noise-maml": Experiment(
+        "omniglot-noise",
+        SHORT,
+        150,
+        "40 per cent wrong query labels, first-order MAML",
+        overrides=noise(0.4, learner="{name: maml, inner_lr: 0.1, adaptation_steps: 5}"),
+    ),
+    "zipf": Experiment(
+        "omniglot-noise",
+        "uniform,exploitation,group-dro,tow-targets",
+        150,
+        "alphabets drawn by a Zipf law (exponent 2), trusted tasks and test from a uniform mix",
+        overrides=noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"}),
+    ),
+    "domain-shift": Experiment(
+        "mini-imagenet-protonet",
+        "uniform,exploitation,tow-targets",
+        60,
+        "training on mini-ImageNet, trusted tasks from ten classes of birds, test on other birds",
+        overrides={
+            "training.meta_batch_size": "5",
+            "trusted": "{count: 20, per_batch: 2, data: birds-trusted}",
+            "test": "{tasks: 300, also: [birds-others]}",
+            "validation.tasks": "30",
+        },
+        tests=300,
+    ),
+    "paper-protonet": Experiment(
+        "omniglot-protonet",
+        "uniform,exploration,exploitation,tow,tow-auto",
+        400,
+        "Table 1, Omniglot, prototypical network",
+        seeds="0,1",
+    ),
+    "paper-maml": Experiment(
+        "omniglot-maml",
+        "uniform,exploration,exploitation,tow",
+        300,
+        "Table 1, Omniglot, first-order MAML",
+    ),
+    "paper-weights": Experiment(
+        "weights-study-omniglot",
+        "tow",
+        100,
+        "how the weights of fixed tasks change while MAML trains",
+        overrides={
+            "probes": "[{name: train, split: train, every: 25}, "
+            "{name: train-one-alphabet, split: train, groups: 1, every: 25}, "
+            "{name: test, split: test, every: 25}, "
+            "{name: test-one-alphabet, split: test, groups: 1, every: 25}]"
+        },
+        tests=300,
+    ),
+    "paper-iterations": Experiment(
+        "omniglot-protonet",
+        "tow:iterations=2,tow:iterations=10",
+        100,
+        "two against ten iterations (the paper: MAML on mini-ImageNet)",
+    ),
+    "paper-exact-value": Experiment(
+        "ablation-exact-value",
+        "tow-faithful:value=diagonal,tow-faithful:value=exact",
+        150,
+        "exact against diagonal value function",
+    ),
+    "paper-any-shot": Experiment(
+        "any-shot-protonet",
+        "uniform,tow",
+        50,
+        "any-shot on mini-ImageNet (100 images a class), also tested on birds",
+        overrides={"validation.tasks": "20", "test": "{tasks: 300, also: [cub]}"},
+        tests=300,
+    ),
+}
+for _count in (5, 10, 50):
+    EXPERIMENTS[f"knob-trusted-{_count}"] = Experiment(
+        "omniglot-noise",
+        "uniform,tow-targets",
+        100,
+        f"{_count} trusted tasks instead of 20",
+        seeds="7",
+        overrides={"trusted.count": str(_count)},
+    )
+for _each in (1, 4):
+    EXPERIMENTS[f"knob-per-batch-{_each}"] = Experiment(
+        "omniglot-noise",
+        "uniform,tow-targets",
+        100,
+        f"{_each} targets a mini-batch instead of 2",
+        seeds="7",
+        overrides={"trusted.per_batch": str(_each)},
+    )
+for _horizon in (1, 2, 10):
+    EXPERIMENTS[f"knob-horizon-{_horizon}"] = Experiment(
+        "omniglot-noise",
+        "uniform,tow-targets",
+        100,
+        f"a horizon of {_horizon} mini-batches instead of 5",
+        seeds="7",
+        overrides={"training.horizon": str(_horizon)},
+    )
+for _share in (40, 0):
+    EXPERIMENTS[f"knob-options-{_share}"] = Experiment(
+        "omniglot-noise",
+        "uniform,tow-targets,tow-targets:spread=1.0,tow-targets:spread=1.5,tow-targets:spread=3.0,"
+        "tow-targets:shrink=none,tow-targets:bounds=project,tow-targets:scale=window",
+        100,
+        f"options of tow-targets, {_share} per cent wrong query labels",
+        seeds="7",
+        overrides=noise(_share / 100),
+    )
+
+
+def run(folder: Path, names: list[str]) -> None:
+    """Run the experiments that are not finished, one after another."""
+    for name in names:
+        out = folder / name
+        begun = (out / ASKED).is_file()
+        words = ["resume", str(out)] if begun else EXPERIMENTS[name].words(out)
+        with (folder / f"{name}.log").open("a") as log:
+            done = subprocess.run([*TOWPATH, *words], stdout=log, stderr=log, check=False)
+        print(
+            f"{name}: {'done' if done.returncode == 0 else f'exit {done.returncode}'}", flush=True
+        )
+
+
+def main() -> None:
+    """The three commands of the module's docstring."""
+    command, *rest = sys.argv[1:] or ["list"]
+    if command == "list":
+        for name, experiment in EXPERIMENTS.items():
+            print(f"# {name}: {experiment.about}")
+            print(shlex.join(["towpath", *experiment.words(Path(name))]))
+        return
+    folder = Path(rest[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    names = rest[1:] or list(EXPERIMENTS)
+    if command == "run":
+        run(folder, names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Cost of a fast plan against its fidelity to the full one: where is the knee?
+
+For each share of the query images, over at least 20 windows of real training (half of them from the
+start, half from step 300): the cosine of the deviations, centred per mini-batch, with those of the
+default plan (two iterations, curvature, whole query sets), and the cost over uniform steps.
+"""
+
+import itertools
+import statistics
+
+import torch
+
+import towpath as tp
+from benchmarks.measure import Stopwatch, prepare_process, write
+from benchmarks.windows import Scene, scenes
+from towpath.weighters.tow import centred, cosine
+
+SHARES = (3, 5, 8, 15)
+QUERY = 15
+RATE = 1e-4
+STEPS, WINDOWS = (0, 300), 10
+TARGETS = {"beta": "auto", "bounds": "simplex", "shrink": "none", "spread": 1.5}
+
+
+def deviations(plan: tp.Plan) -> torch.Tensor:
+    """What changes the mix of tasks."""
+    return centred(plan.weights.double())
+
+
+def fast(share: int, **options: object) -> tp.TOW:
+    """A plan on `share` of 15 images; all of them: one plain iteration without curvature."""
+    if share == QUERY:
+        return tp.TOW(iterations=1, curvature="none", **options)  # type: ignore[arg-type]
+    return tp.TOW.fast(query_share=share / QUERY, **options)
+
+
+def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
+    """One window: all contenders after one another."""
+
+    def run(tow: tp.TOW | tp.Uniform, targets: bool = False) -> tuple[tp.Plan, float]:
+        goals = here.targets if targets else None
+        with Stopwatch() as watch:
+            plan = tow.plan(here.objective, here.params, here.optimizer, here.window, targets=goals)
+        return plan, watch.seconds
+
+    _, base = run(tp.Uniform())
+
+    def note(name: str, plan: tp.Plan, seconds: float, full: tp.Plan) -> None:
+        row = rows.setdefault(name, {"cosine": [], "cost": [], "rejected": []})
+        moved = float(deviations(full).norm()) > 0 and float(deviations(plan).norm()) > 0
+        if moved:  # a plan that stayed uniform has no direction: it is counted as rejected
+            row["cosine"].append(cosine(deviations(plan), deviations(full)))
+        row["rejected"].append(float(not moved))
+        row["cost"].append(seconds / base)
+
+    for targets in (False, True):
+        options = TARGETS if targets else {}
+        label = "targets, " if targets else ""
+        full, seconds = run(tp.TOW(**options), targets)  # type: ignore[arg-type]
+        note(f"{label}full plan", full, seconds, full)
+        for share in SHARES:
+            plan, seconds = run(fast(share, **options), targets)
+            note(f"{label}{share} of {QUERY}", plan, seconds, full)
+
+
+def main() -> None:
+    """Both learners."""
+    prepare_process()
+    for learner in ("protonet", "maml"):
+        rows: dict[str, dict[str, list[float]]] = {}
+        ahead = scenes(learner, lr=RATE)
+        for step in STEPS:
+            here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
+            for window in itertools.islice(here, WINDOWS):
+                measure(window, rows)
+        print(f"\n== fidelity, {learner}, Adam {RATE:g}, {len(STEPS) * WINDOWS} windows")
+        summary = {}
+        for name, row in rows.items():
+            quartiles = statistics.quantiles(row["cosine"], n=4)
+            summary[name] = {
+                "cosine": quartiles,
+                "cost": statistics.median(row["cost"]),
+                "rejected": sum(row["rejected"]),
+                "windows": len(row["cost"]),
+            }
+            print(
+                f"  {name:<22} cost {summary[name]['cost']:.2f} x uniform, cosine "
+                f"{quartiles[1]:.3f} (quartiles {quartiles[0]:.3f} to {quartiles[2]:.3f}), "
+                f"{sum(row['rejected']):.0f} of {len(row['cost'])} kept uniform"
+            )
+        write(f"fidelity-{learner}", {"rows": summary})
+
+
+if __name__ == "__main__":
+    main()
