@@ -6,5 +6,5 @@ import sys
 ALL = ("learners", "planner", "fidelity", "slopes", "memory", "data", "weighters")
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ALL:
+    for name in sys.argv[1:2] or ALL:
         importlib.import_module(f"benchmarks.{name}").main()

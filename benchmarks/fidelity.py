@@ -2,11 +2,13 @@
 
 For each share of the query images, over at least 20 windows of real training (half of them from the
 start, half from step 300): the cosine of the deviations, centred per mini-batch, with those of the
-default plan (two iterations, curvature, whole query sets), and the cost over uniform steps.
+default plan (two iterations, curvature, whole query sets), and the cost over uniform steps in CPU
+time.
 """
 
 import itertools
 import statistics
+import sys
 
 import torch
 
@@ -66,9 +68,9 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
 def main() -> None:
     """Both learners."""
     prepare_process()
-    for learner in ("protonet", "maml"):
+    for learner in sys.argv[2:] or ("protonet", "maml"):
         rows: dict[str, dict[str, list[float]]] = {}
-        ahead = scenes(learner, lr=RATE)
+        ahead = scenes(learner, lr=RATE, workers=1)
         for step in STEPS:
             here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
             for window in itertools.islice(here, WINDOWS):

@@ -118,9 +118,13 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _recipe_options(parser: argparse.ArgumentParser) -> None:
-    _common(parser)
     parser.add_argument("recipe", metavar="RECIPE", help="a shipped name, or a YAML file")
     parser.add_argument("--out", metavar="FOLDER", help="the run folder (default: runs/NAME)")
+    _recipe_settings(parser)
+
+
+def _recipe_settings(parser: argparse.ArgumentParser) -> None:
+    _common(parser)
     parser.add_argument("--device", help="cpu, cuda, ...")
     parser.add_argument(
         "--budget", default="full", help="full, or small: the same recipe in minutes"
@@ -249,10 +253,13 @@ def _add_runs(kinds: Any) -> None:
     benches = add(
         "bench",
         "What a run of a recipe will cost on this machine, from one short measurement.",
-        "towpath bench omniglot-protonet --weighter.name tow",
+        "towpath bench --recipe omniglot-protonet --weighter.name tow",
         lambda a, c: commands.bench_recipe(c, _recipe(a), _shared(a)),
     )
-    _recipe_options(benches)
+    benches.add_argument(
+        "--recipe", metavar="RECIPE", default="demo", help="a shipped name, or a YAML file"
+    )
+    _recipe_settings(benches)
     audits = add(
         "audit",
         "The training tasks that a run's weights trusted least, as a table and a picture.",
@@ -307,7 +314,11 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (_add_runs, _add_recipes, _add_dat
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Arguments, and `--dotted.name value` pairs where the command takes them."""
-    arguments, rest = _parser().parse_known_args(argv)
+    words = list(argv)
+    if words[:1] == ["bench"] and words[1:] and not words[1].startswith("-"):
+        # `towpath bench RECIPE`; an optional word would swallow the values of overrides
+        words.insert(1, "--recipe")
+    arguments, rest = _parser().parse_known_args(words)
     arguments.argv = list(argv)
     arguments.overrides = _overrides(rest) if getattr(arguments, "takes_overrides", False) else []
     if rest and not getattr(arguments, "takes_overrides", False):

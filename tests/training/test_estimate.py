@@ -1,11 +1,14 @@
 """What a run will cost, predicted."""
 
 import pytest
+import torch
 
 from tests.training.runs import tiny
 from towpath.cli import main
-from towpath.training.estimate import estimate
+from towpath.training.estimate import TRIALS, estimate, free_memory, window_work
 from towpath.training.setup import prepare
+from towpath.training.typed import RecipeError
+from towpath.weighters import TOW
 
 
 def test_the_estimate_multiplies_what_it_measured():
@@ -19,11 +22,58 @@ def test_the_estimate_multiplies_what_it_measured():
     assert cost.plan_bytes == 3 * 2 * 2 * P * 4
 
 
+def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
+    setup = prepare(tiny("uniform", training={"steps": 6, "horizon": 3, "meta_batch_size": 3}))
+    window = setup.windows.window(0)
+    T, M = 3, 3
+    targets = [batch[:1] for batch in window]
+    for tow, goals in (
+        (TOW(iterations=2, beta=1e6), None),
+        (TOW(iterations=1, beta=1e6, curvature="none"), targets),
+        (TOW(iterations=0), None),
+    ):
+        plan = tow.plan(
+            setup.objective, setup.start.params, setup.start.optimizer, window, targets=goals
+        )
+        trials = sum(line.trials for line in plan.history)
+        share = 1 / M if goals else 0.0
+        work = window_work(tow, T, share)
+        accepted = trials / max(1, tow.iterations)
+        # the expectation allows for some rejected trials: scale it to those that there were
+        extra = (TRIALS - accepted) * tow.iterations * (T - 1 + T * share)
+        assert plan.evaluations == pytest.approx(work.evaluations - extra)
+        assert plan.sketches <= work.sketches + 1e-9
+
+
+def test_a_plan_that_cannot_fit_is_refused_before_it_begins(monkeypatch):
+    setup = prepare(tiny("tow"))
+    monkeypatch.setattr("towpath.training.estimate.free_memory", lambda device: 1000)
+    with pytest.raises(RecipeError, match=r"needs about .* GiB; found 0\.0 GiB free\. Lower"):
+        estimate(setup)
+
+
+def test_free_memory_is_a_sensible_number():
+    free = free_memory(torch.device("cpu"))
+    assert free is None or 2**20 < free < 2**50
+
+
+def test_every_run_says_what_it_will_take(tmp_path, capsys):
+    words = ["--budget", "small", "--episodes.query", "2", "--training.meta_batch_size", "2"]
+    out = str(tmp_path / "run")
+    steps = ["--training.steps", "4", "--test.tasks", "4", "--validation.every", "0"]
+    assert main(["train", "demo", "--out", out, *words, *steps]) == 0
+    text = capsys.readouterr().out
+    assert "expected: " in text
+    assert "times uniform" in text
+
+
 def test_the_command_says_what_a_run_will_cost(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--budget", "small", "--episodes.query", "2", "--training.meta_batch_size", "2"]
-    assert main(["bench", "demo", "--training.horizon", "2", *words]) == 0
-    text = capsys.readouterr().out
-    assert "s a step" in text
-    assert "expected for 20 steps" in text
+    for recipe in (["demo"], ["--recipe", "demo"], []):
+        assert main(["bench", *recipe, "--training.horizon", "2", *words]) == 0
+        text = capsys.readouterr().out
+        assert "s a step" in text
+        assert "expected for 20 steps" in text
+        assert "peak memory" in text
     assert list(tmp_path.iterdir()) == []
