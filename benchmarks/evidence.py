@@ -14,7 +14,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from towpath.training.compare import ASKED
+from benchmarks.results import Finished, index, page
+from towpath.training.compare import ASKED, RESULT
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,tow-fast,"
@@ -235,6 +236,19 @@ def main() -> None:
     names = rest[1:] or list(EXPERIMENTS)
     if command == "run":
         run(folder, names)
+    elif command == "pages":
+        pages = [
+            Finished(
+                folder / name, name, EXPERIMENTS[name].about, EXPERIMENTS[name].words(Path(name))
+            )
+            for name in names
+            if (folder / name / RESULT).is_file()
+        ]
+        for done in pages:
+            page(done)
+        index(pages, "noise-40", "noise-0")
+    else:
+        sys.exit(f"Found {command!r}; expected list, run or pages.")
 
 
 if __name__ == "__main__":

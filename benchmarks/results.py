@@ -1,81 +1,271 @@
-"""`python -m benchmarks.results FOLDER NAME`: a finished comparison as a small page of the docs.
+"""Finished comparisons as small pages of the docs; nothing in those pages is typed by hand.
 
-Writes docs/results/NAME.md (table, exact settings) and NAME.json (the figures), and copies the
-figures' PNG files beside them. Nothing in those pages is typed by hand.
+`page` writes docs/results/NAME.md (table, command, agreement, detector) and NAME.json (the figures
+and thinned records), and copies the pictures. `index` writes docs/results/README.md and the table
+between the markers of the project's README.
 """
 
 import json
+import shlex
 import shutil
-import sys
+import statistics
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from towpath.reports.audit import audit
+from towpath.reports.paper import TABLE_1
 from towpath.training.compare import ASKED, RESULT
 
 DOCS = Path("docs/results")
-KEPT = ("label", "seed", "mean", "interval", "worst_tenth", "tasks", "steps", "tasks_trained")
+README = Path("README.md")
+BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
+KEPT = (
+    "label",
+    "seed",
+    "test",
+    "validation",
+    "steps",
+    "tasks_trained",
+    "evaluations",
+    "weight_by_label",
+)
+DETECTOR_STEPS = 100
 
 
-def row(result: dict[str, Any], label: str, test: str) -> str:
-    """One line of the table: means over the seeds, paired difference to the baseline."""
-    runs = [run for run in result["runs"] if run["label"] == label]
-    mean = 100 * sum(run["test"][test]["mean"] for run in runs) / len(runs)
-    width = 100 * sum(run["test"][test]["interval"] for run in runs) / len(runs)
-    worst = 100 * sum(run["test"][test]["worst_tenth"] for run in runs) / len(runs)
-    work = sum(run["evaluations"] for run in runs) / len(runs)
-    ratios = [run["weight_by_label"]["ratio"] for run in runs if run["weight_by_label"]]
-    ratio = f"{sum(ratios) / len(ratios):.2f} : 1" if ratios else "-"
-    difference = result["differences"].get(label, {}).get(test)
-    change = "-"
-    if difference:
-        mark = "" if difference["excludes_zero"] else " (n.s.)"
-        change = f"{100 * difference['mean']:+.1f} ±{100 * difference['interval']:.1f}{mark}"
-    return f"| {label} | {mean:.1f} ±{width:.1f} | {change} | {worst:.1f} | {ratio} | {work:.0f} |"
+class Finished:
+    """A comparison's folder, read once."""
+
+    def __init__(self, folder: Path, name: str, about: str, words: Sequence[str]) -> None:
+        self.folder, self.name, self.about = folder, name, about
+        self.command = shlex.join(["towpath", *words])
+        self.result: dict[str, Any] = json.loads((folder / RESULT).read_text())
+        self.recipe: dict[str, Any] = yaml.safe_load((folder / ASKED).read_text())["recipe"]
+        self.tests = list(self.result["runs"][0]["test"])
+        self.records = {run["folder"]: self._read(run["folder"]) for run in self.result["runs"]}
+
+    def _read(self, run: str) -> list[dict[str, Any]]:
+        lines = (self.folder / run / "records.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def runs(self, label: str) -> list[dict[str, Any]]:
+        """A weighter's runs, one a seed."""
+        return [run for run in self.result["runs"] if run["label"] == label]
+
+    def accuracy(self, label: str, test: str) -> str:
+        """Mean over the seeds, in per cent, with the mean half-width of a seed's interval."""
+        runs = self.runs(label)
+        mean = statistics.fmean(100 * run["test"][test]["mean"] for run in runs)
+        width = statistics.fmean(100 * run["test"][test]["interval"] for run in runs)
+        return f"{mean:.1f} ±{width:.1f}"
+
+    def change(self, label: str, test: str) -> str:
+        """Paired difference to the baseline, pooled over seeds, and seed by seed."""
+        found = self.result["differences"].get(label, {}).get(test)
+        if not found:
+            return "-"
+        text = _signed(found)
+        if len(found["seeds"]) > 1:
+            text += " (" + ", ".join(_signed(one) for one in found["seeds"].values()) + ")"
+        return text
+
+    def ratio(self, label: str) -> str:
+        """Weight of wrong tasks over clean ones."""
+        found = [r["weight_by_label"]["ratio"] for r in self.runs(label) if r["weight_by_label"]]
+        return f"{statistics.fmean(found):.2f} : 1" if found else "-"
+
+    def work(self, label: str) -> str:
+        """Mini-batch evaluations over steps."""
+        return f"{statistics.fmean(r['evaluations'] / r['steps'] for r in self.runs(label)):.2f}"
+
+    def detector(self, label: str) -> float | None:
+        """Area under the curve for wrong tasks, last 100 steps of the first 200, mean of seeds."""
+        areas = [
+            found.area_under_curve
+            for run in self.runs(label)
+            if (found := audit(self.records[run["folder"]], DETECTOR_STEPS)) is not None
+        ]
+        known = [area for area in areas if area is not None]
+        return statistics.fmean(known) if known else None
+
+    def agreements(self, label: str) -> list[float]:
+        """Agreement of the targets, window by window, all seeds."""
+        return [
+            record["plan"]["agreement"]
+            for run in self.runs(label)
+            for record in self.records[run["folder"]]
+            if "probe" not in record and (record.get("plan") or {}).get("agreement") is not None
+        ]
 
 
-def main() -> None:
-    """Turn one comparison folder into a page."""
-    folder, name = Path(sys.argv[1]), sys.argv[2]
-    result = json.loads((folder / RESULT).read_text())
-    asked = yaml.safe_load((folder / ASKED).read_text())
-    recipe = asked["recipe"]
-    test = next(iter(result["runs"][0]["test"]))
-    tasks = result["runs"][0]["test"][test]["tasks"]
-    DOCS.mkdir(parents=True, exist_ok=True)
+def _signed(one: dict[str, Any]) -> str:
+    mark = "" if one["excludes_zero"] else " n.s."
+    return f"{100 * one['mean']:+.1f} ±{100 * one['interval']:.1f}{mark}"
+
+
+def page(done: Finished) -> None:
+    """The experiment's own page and figures."""
+    result, recipe = done.result, done.recipe
+    noisy = any(run["weight_by_label"] for run in result["runs"])
     lines = [
-        f"# {name}",
+        f"# {done.name}",
         "",
-        f"Recipe `{result['recipe']}`, {recipe['training']['steps']} steps, seeds "
-        f"{', '.join(map(str, result['seeds']))}; accuracy on {tasks} fixed test tasks of {test} "
-        f"with a 95% interval; differences to {result['baseline']} are paired, task by task.",
+        f"{done.about[0].upper()}{done.about[1:]}. Recipe `{result['recipe']}`, "
+        f"{recipe['training']['steps']} steps, T = {recipe['training']['horizon']}, M = "
+        f"{recipe['training']['meta_batch_size']}, {recipe['learner']['name']}, "
+        f"{recipe['backbone']['name']}, {recipe['optimizer']['name']} at "
+        f"{recipe['optimizer']['meta_lr']:g}, seeds {', '.join(map(str, result['seeds']))}.",
         "",
-        f"| weighter | accuracy % | minus {result['baseline']} | worst tenth | "
-        "wrong : clean weight | mini-batch evaluations |",
-        "|---|---|---|---|---|---|",
-        *(row(result, label, test) for label in result["weighters"]),
-        "",
-        f"Label noise {recipe['episodes']['label_noise']:g} of the training tasks, "
-        f"{recipe['trusted']['count']} trusted tasks ({recipe['trusted']['per_batch']} with each "
-        "mini-batch: targets of tow-targets, additional training tasks of every other weighter), "
-        f"{recipe['learner']['name']}, {recipe['backbone']['name']}, "
-        f"{recipe['optimizer']['name']} at {recipe['optimizer']['meta_lr']:g}.",
+        "```bash",
+        done.command,
+        "```",
         "",
     ]
+    for test in done.tests:
+        tasks = result["runs"][0]["test"][test]["tasks"]
+        lines += _table(done, test, noisy)
+        lines += [
+            "",
+            f"Accuracy in per cent on {tasks} fixed test tasks of {test}, 95% intervals; "
+            f"differences to {result['baseline']} are paired, task by task, pooled over the seeds "
+            "(and for each seed). Evaluations are of whole mini-batches.",
+            "",
+        ]
+    lines += _agreement(done) + _paper(done)
     for picture in ("curves.png", "weights.png"):
-        if (folder / picture).exists():
-            shutil.copy(folder / picture, DOCS / f"{name}-{picture}")
-            lines += [f"![{picture.removesuffix('.png')}]({name}-{picture})", ""]
-    (DOCS / f"{name}.md").write_text("\n".join(lines))
+        if (done.folder / picture).exists():
+            shutil.copy(done.folder / picture, DOCS / f"{done.name}-{picture}")
+            lines += [f"![{picture.removesuffix('.png')}]({done.name}-{picture})", ""]
+    (DOCS / f"{done.name}.md").write_text("\n".join(lines))
     thin = {
         **{key: result[key] for key in ("recipe", "weighters", "seeds", "baseline", "differences")},
+        "command": done.command,
         "settings": recipe,
-        "runs": [{key: run[key] for key in KEPT} for run in result["runs"]],
+        "runs": [
+            {**{key: run[key] for key in KEPT}, "records": _thinned(done.records[run["folder"]])}
+            for run in result["runs"]
+        ],
     }
-    (DOCS / f"{name}.json").write_text(json.dumps(thin, indent=1))
-    print((DOCS / f"{name}.md").read_text())
+    (DOCS / f"{done.name}.json").write_text(json.dumps(thin, separators=(",", ":")))
 
 
-if __name__ == "__main__":
-    main()
+def _table(done: Finished, test: str, noisy: bool) -> list[str]:
+    base = done.result["baseline"]
+    head = ["weighter", "accuracy", f"minus {base}", "evaluations a step"]
+    if noisy:
+        head[3:3] = ["wrong : clean weight", "detector"]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for label in done.result["weighters"]:
+        if not done.runs(label):
+            lines.append(f"| {label} | not finished |" + " |" * (len(head) - 2))
+            continue
+        cells = [label, done.accuracy(label, test), done.change(label, test)]
+        if noisy:
+            area = done.detector(label)
+            cells += [done.ratio(label), "-" if area is None else f"{area:.3f}"]
+        lines.append(f"| {' | '.join([*cells, done.work(label)])} |")
+    return lines
+
+
+def _agreement(done: Finished) -> list[str]:
+    rows = []
+    for label in done.result["weighters"]:
+        found = done.agreements(label)
+        if len(found) > 3:
+            low, middle, high = statistics.quantiles(found, n=4)
+            below = statistics.fmean(a <= 0 for a in found)
+            rows.append(
+                f"| {label} | {middle:.2f} | {low:.2f} to {high:.2f} | {100 * below:.0f}% | "
+                f"{len(found)} |"
+            )
+    if not rows:
+        return []
+    head = "| agreement of the targets | median | quartiles | at most 0 | windows |"
+    return [head, "|---|---|---|---|---|", *rows, ""]
+
+
+def _paper(done: Finished) -> list[str]:
+    theirs = TABLE_1.get(done.result["recipe"])
+    if theirs is None:
+        return []
+    rows = [f"| {label} | {mean:.2f} ±{width:.2f} |" for label, (mean, width) in theirs.items()]
+    return [
+        "The paper's own figures for this column, after tens of thousands of steps:",
+        "",
+        "| weighter | accuracy in the paper |",
+        "|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def _thinned(records: Iterable[dict[str, Any]], every: int = 20) -> list[dict[str, Any]]:
+    """Loss, agreement and trust in wrong tasks every few steps, and all validations."""
+    kept = []
+    for record in records:
+        if "validation" in record:
+            mean = record["validation"]["mean"]
+            kept.append({"step": record["step"], "validation": round(mean, 4)})
+        elif "loss" in record and (record["step"] - 1) % every == 0:
+            line = {"step": record["step"], "loss": round(record["loss"] or 0.0, 4)}
+            found = (record.get("plan") or {}).get("agreement")
+            if found is not None:
+                line["agreement"] = round(found, 3)
+            line["weights"] = [round(w, 4) for w in record["weights"]]
+            line["wrong"] = [i for i, t in enumerate(record["tasks"]) if t.get("mislabelled")]
+            kept.append(line)
+    return kept
+
+
+def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
+    """All experiments on one page, and the README's table."""
+    lines = [
+        "# Results",
+        "",
+        "Written by `python -m benchmarks.evidence pages RUNS`; every command is on its page and "
+        "in `python -m benchmarks.evidence list`. Differences to the baseline are paired, in "
+        "points.",
+        "",
+        "| experiment | what | weighter | accuracy | minus baseline |",
+        "|---|---|---|---|---|",
+    ]
+    for done in pages:
+        for test in done.tests:
+            for i, label in enumerate(done.result["weighters"]):
+                if not done.runs(label):
+                    continue
+                where = f" ({test})" if len(done.tests) > 1 else ""
+                first = f"[{done.name}]({done.name}.md){where}" if i == 0 else ""
+                lines.append(
+                    f"| {first} | {done.about if i == 0 else ''} | {label} | "
+                    f"{done.accuracy(label, test)} | {done.change(label, test)} |"
+                )
+    reading = DOCS / "reading.md"
+    if reading.exists():
+        lines += ["", reading.read_text().strip()]
+    (DOCS / "README.md").write_text("\n".join(lines) + "\n")
+    by_name = {done.name: done for done in pages}
+    if headline in by_name and beside in by_name:
+        _readme(by_name[headline], by_name[beside])
+
+
+def _readme(noisy: Finished, clean: Finished) -> None:
+    test = noisy.tests[0]
+    rows = [
+        "| weighter | 40% wrong labels | minus uniform | no wrong labels | minus uniform |",
+        "|---|---|---|---|---|",
+    ]
+    for label in noisy.result["weighters"]:
+        if not noisy.runs(label):
+            continue
+        other = clean.runs(label)
+        cells = [label, noisy.accuracy(label, test), noisy.change(label, test).split(" (")[0]]
+        cells += [clean.accuracy(label, test) if other else "-"]
+        cells += [clean.change(label, test).split(" (")[0] if other else "-"]
+        rows.append(f"| {' | '.join(cells)} |")
+    text = README.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
