@@ -14,7 +14,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from PIL import Image
+
 from benchmarks.results import Finished, index, page
+from towpath import data
 from towpath.training.compare import ASKED, RESULT
 
 CONTESTANTS = (
@@ -22,6 +25,7 @@ CONTESTANTS = (
     "tow-targets,tow-targets-fast,oracle"
 )
 SHORT = "uniform,exploitation,tow-targets,oracle"
+TRUSTED_BIRDS = 10
 TOWPATH = (sys.executable, "-m", "towpath")
 
 
@@ -210,17 +214,32 @@ for _share in (40, 0):
     )
 
 
+def part_birds(folder: Path) -> None:
+    """CUB as two folders of a user's: ten classes that are trusted, the others to test on."""
+    if (folder / "birds-others").exists():
+        return
+    pool = data.load("cub", split="test")
+    for position, entry in enumerate(pool.classes):
+        kind = "birds-trusted" if position < TRUSTED_BIRDS else "birds-others/test"
+        place = folder / kind / entry.name
+        place.mkdir(parents=True)
+        for i, image in enumerate(pool.take(position, range(entry.count))):
+            Image.fromarray(image.transpose(1, 2, 0)).save(place / f"{i:03}.png")
+
+
 def run(folder: Path, names: list[str]) -> None:
-    """Run the experiments that are not finished, one after another."""
+    """Run the experiments that are not finished, one after another, in the folder of all runs."""
     for name in names:
-        out = folder / name
-        begun = (out / ASKED).is_file()
-        words = ["resume", str(out)] if begun else EXPERIMENTS[name].words(out)
+        if name == "domain-shift":
+            part_birds(folder)
+        begun = (folder / name / ASKED).is_file()
+        words = ["resume", name] if begun else EXPERIMENTS[name].words(Path(name))
         with (folder / f"{name}.log").open("a") as log:
-            done = subprocess.run([*TOWPATH, *words], stdout=log, stderr=log, check=False)
-        print(
-            f"{name}: {'done' if done.returncode == 0 else f'exit {done.returncode}'}", flush=True
-        )
+            done = subprocess.run(
+                [*TOWPATH, *words], stdout=log, stderr=log, check=False, cwd=folder
+            )
+        outcome = "done" if done.returncode == 0 else f"exit {done.returncode}"
+        print(f"{name}: {outcome}", flush=True)
 
 
 def main() -> None:
