@@ -21,7 +21,7 @@ from towpath import data
 from towpath.training.compare import ASKED, RESULT
 
 CONTESTANTS = (
-    "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,tow-fast,"
+    "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"
     "tow-targets,tow-targets-fast,oracle"
 )
 SHORT = "uniform,exploitation,tow-targets,oracle"
@@ -144,7 +144,7 @@ EXPERIMENTS = {
     "paper-weights": Experiment(
         "weights-study-omniglot",
         "tow",
-        100,
+        75,
         "how the weights of fixed tasks change while MAML trains",
         overrides={
             "probes": "[{name: train, split: train, every: 25}, "
@@ -157,7 +157,7 @@ EXPERIMENTS = {
     "paper-iterations": Experiment(
         "omniglot-protonet",
         "tow:iterations=2,tow:iterations=10",
-        100,
+        60,
         "two against ten iterations (the paper: MAML on mini-ImageNet)",
     ),
     "paper-exact-value": Experiment(
@@ -179,7 +179,7 @@ for _count in (5, 10, 50):
     EXPERIMENTS[f"knob-trusted-{_count}"] = Experiment(
         "omniglot-noise",
         "uniform,tow-targets",
-        100,
+        80,
         f"{_count} trusted tasks instead of 20",
         seeds="7",
         overrides={"trusted.count": str(_count)},
@@ -188,7 +188,7 @@ for _each in (1, 4):
     EXPERIMENTS[f"knob-per-batch-{_each}"] = Experiment(
         "omniglot-noise",
         "uniform,tow-targets",
-        100,
+        80,
         f"{_each} targets a mini-batch instead of 2",
         seeds="7",
         overrides={"trusted.per_batch": str(_each)},
@@ -197,7 +197,7 @@ for _horizon in (1, 2, 10):
     EXPERIMENTS[f"knob-horizon-{_horizon}"] = Experiment(
         "omniglot-noise",
         "uniform,tow-targets",
-        100,
+        80,
         f"a horizon of {_horizon} mini-batches instead of 5",
         seeds="7",
         overrides={"training.horizon": str(_horizon)},
@@ -205,12 +205,13 @@ for _horizon in (1, 2, 10):
 for _share in (40, 0):
     EXPERIMENTS[f"knob-options-{_share}"] = Experiment(
         "omniglot-noise",
-        "uniform,tow-targets,tow-targets:spread=1.0,tow-targets:spread=1.5,tow-targets:spread=3.0,"
-        "tow-targets:shrink=none,tow-targets:bounds=project,tow-targets:scale=window",
-        100,
+        "uniform,tow-targets:spread=1.5,tow-targets:spread=2.5,"
+        "tow-targets:spread=1.5:shrink=none,tow-targets-fast:spread=1.5"
+        + (",tow-targets:spread=1.5:bounds=project,oracle" if _share else ""),
+        150,
         f"options of tow-targets, {_share} per cent wrong query labels",
         seeds="7",
-        overrides=noise(_share / 100),
+        overrides=noise(_share / 100, **{"validation.tasks": "400", "validation.every": "150"}),
     )
 
 
