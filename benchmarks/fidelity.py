@@ -3,7 +3,7 @@
 For each share of the query images, over at least 20 windows of real training (half of them from the
 start, half from step 300): the cosine of the deviations, centred per mini-batch, with those of the
 default plan (two iterations, curvature, whole query sets), and the cost over uniform steps in CPU
-time.
+time, one thread, all contenders one after another in every window.
 """
 
 import itertools
@@ -20,6 +20,7 @@ from towpath.weighters.tow import centred, cosine
 SHARES = (3, 5, 8)
 QUERY = 15
 RATE = 1e-4
+KEYS = ("cosine", "cost", "rejected", "accepted", "retried")
 STEPS, WINDOWS = (0, 300), 10
 TARGETS = {"beta": "auto", "bounds": "simplex", "shrink": "none", "spread": 1.5}
 
@@ -46,12 +47,16 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
     _, base = run(tp.Uniform())
 
     def note(name: str, plan: tp.Plan, seconds: float, full: tp.Plan) -> None:
-        row = rows.setdefault(name, {"cosine": [], "cost": [], "rejected": []})
+        row = rows.setdefault(name, {key: [] for key in KEYS})
         moved = float(deviations(full).norm()) > 0 and float(deviations(plan).norm()) > 0
         if moved:  # a plan that stayed uniform has no direction: it is counted as rejected
             row["cosine"].append(cosine(deviations(plan), deviations(full)))
         row["rejected"].append(float(not moved))
         row["cost"].append(seconds / base)
+        if all(line.trials == 1 and line.eps == 1.0 for line in plan.history):
+            row["accepted"].append(seconds / base)
+        else:
+            row["retried"].append(seconds / base)
 
     for targets in (False, True):
         options = TARGETS if targets else {}
@@ -61,6 +66,10 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
         for share in SHARES[1:2] if targets else SHARES:
             plan, seconds = run(fast(share, **options), targets)
             note(f"{label}{share} of {QUERY}", plan, seconds, full)
+
+
+def _median(values: list[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 def main() -> None:
@@ -73,13 +82,19 @@ def main() -> None:
             here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
             for window in itertools.islice(here, WINDOWS):
                 measure(window, rows)
+                last = {k: (v["cosine"][-1:], round(v["cost"][-1], 2)) for k, v in rows.items()}
+                print(f"  {window.name}: {last}", flush=True)
         print(f"\n== fidelity, {learner}, Adam {RATE:g}, {len(STEPS) * WINDOWS} windows")
         summary = {}
         for name, row in rows.items():
+            if len(row["cosine"]) < 2:
+                continue
             quartiles = statistics.quantiles(row["cosine"], n=4)
             summary[name] = {
                 "cosine": quartiles,
                 "cost": statistics.median(row["cost"]),
+                "accepted": _median(row["accepted"]),
+                "retried": _median(row["retried"]),
                 "rejected": sum(row["rejected"]),
                 "windows": len(row["cost"]),
             }
@@ -88,6 +103,12 @@ def main() -> None:
                 f"{quartiles[1]:.3f} (quartiles {quartiles[0]:.3f} to {quartiles[2]:.3f}), "
                 f"{sum(row['rejected']):.0f} of {len(row['cost'])} kept uniform"
             )
+            for what in ("accepted", "retried"):
+                if row[what]:
+                    print(
+                        f"      first trials {what} in {len(row[what])} windows: "
+                        f"{_median(row[what]):.2f} x uniform"
+                    )
         write(f"fidelity-{learner}", {"rows": summary})
 
 

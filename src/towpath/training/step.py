@@ -164,4 +164,8 @@ def plan_statistics(plan: Plan) -> Record:
         "trials": [line.trials for line in plan.history],
         "evaluations": plan.evaluations,
         "sketches": plan.sketches,
+        "part_evaluations": plan.part_evaluations,
+        # the paper's section 3.2: (n_iLQR n_ls + 1) T0 of training, n_iLQR T of curvature
+        "paper_evaluations": len(plan.weights) * (1 + sum(line.trials for line in plan.history)),
+        "paper_sketches": len(plan.weights) * len(plan.history),
     }
