@@ -22,7 +22,10 @@ QUERY = 15
 RATE = 1e-4
 KEYS = ("cosine", "cost", "rejected", "accepted", "retried")
 STEPS, WINDOWS = (0, 300), 10
-TARGETS = {"beta": "auto", "bounds": "simplex", "shrink": "none", "spread": 1.5}
+TARGETS = {
+    name: getattr(tp.TOW.towards_targets(shrink="none"), name)
+    for name in ("beta", "bounds", "shrink", "spread", "scale")
+}
 
 
 def deviations(plan: tp.Plan) -> torch.Tensor:
@@ -61,7 +64,8 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
     for targets in (False, True):
         options = TARGETS if targets else {}
         label = "targets, " if targets else ""
-        full, seconds = run(tp.TOW(**options), targets)  # type: ignore[arg-type]
+        reference = tp.TOW.towards_targets(shrink="none") if targets else tp.TOW()
+        full, seconds = run(reference, targets)
         note(f"{label}full plan", full, seconds, full)
         for share in SHARES[1:2] if targets else SHARES:
             plan, seconds = run(fast(share, **options), targets)

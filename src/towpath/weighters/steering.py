@@ -8,8 +8,8 @@
 The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
 gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
 and w_t is its exact minimiser. The trial is the training: its cost is watched on the parts. The
-nominal took other steps (those of the parts), so where the trial is not clearly below it, training
-with uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
+nominal took other steps (those of the parts), so where the trial is not below it, training with
+uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
 """
 
 import time
@@ -50,7 +50,6 @@ def steer(
     *,
     bounds: BoundsKind,
     tolerance: float,
-    sufficient_decrease: float,
 ) -> Steered:
     """Train through the window with weights that follow the nominal's costates."""
     began = time.perf_counter()
@@ -77,9 +76,7 @@ def steer(
     trial = problem.rollout(lambda t, z: uniform[t], derivatives=False, decide=decide)  # noqa: ARG005
     work, base = trial.work, nominal
     change = trial.cost(prior) - nominal.cost(prior)
-    accepted = (
-        trial.finite and change <= 0.0 and change <= sufficient_decrease * direction.theta + slack
-    )
+    accepted = trial.finite and change <= 0.0
     if not accepted:
         base = problem.rollout(lambda t, z: uniform[t], derivatives=False)  # noqa: ARG005
         work = work + base.work

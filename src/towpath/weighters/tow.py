@@ -315,7 +315,6 @@ class TOW:
                 prior,
                 bounds=self.bounds,
                 tolerance=self.tolerance,
-                sufficient_decrease=self.sufficient_decrease,
             )
             return _Outcome(
                 steered.trajectory,
