@@ -14,12 +14,17 @@ CASES: dict[str, dict[str, Any]] = {
     "backtrack": {"weighter": BACKTRACK},
     "exact": {"weighter": {**BACKTRACK, "value": "exact"}},
     "targets": {"weighter": {"name": "tow-targets"}, "trusted": {"count": 5, "per_batch": 3}},
+    "fast": {"weighter": {"name": "tow-fast"}},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
 }
 MORE: dict[str, dict[str, Any]] = {
     "gradient-agreement": {"weighter": {"name": "gradient-agreement"}},
     "faithful": {"weighter": {"name": "tow-faithful"}},
     "auto": {"weighter": {"name": "tow-auto", "terminal": "replay"}},
+    "fast targets": {
+        "weighter": {"name": "tow-targets-fast"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
     "softmax": {"weighter": {"name": "tow", "normalise": "softmax", "bounds": "none"}},
     "true adjoint": {
         "weighter": {"name": "tow", "adjoint": "exact", "curvature": "hutchinson"},
