@@ -40,6 +40,8 @@ class Ranks:
         self.rank, self.size = rank, size
         self.sent = 0
         """bytes that this rank has sent to the others"""
+        self.exchanges = 0
+        """in so many exchanges of all ranks"""
 
     @property
     def is_first(self) -> bool:
@@ -167,6 +169,7 @@ class Ranks:
         with self._together():
             dist.all_gather(list(result.unbind()), mine)
         self.sent += (self.size - 1) * mine.numel() * mine.element_size()
+        self.exchanges += 1
         return result
 
     def _all_to_all(self, mine: Tensor, lengths: list[int]) -> list[Tensor]:
@@ -181,6 +184,7 @@ class Ranks:
         with self._together():
             dist.all_to_all_single(result, torch.cat(pieces), lengths, splits)
         self.sent += (sum(splits) - splits[self.rank]) * mine.element_size()
+        self.exchanges += 1
         return list(torch.split_with_sizes(result, lengths))
 
     @contextmanager

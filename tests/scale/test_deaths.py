@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from tests.training.runs import TINY, Silent, outcome
+from towpath.cli import main
 from towpath.training import Recipe, resume, train
 
-from .processes import MARK, ended, living, mark_of, settled, started, torchrun
+from .processes import living, mark_of, settled, started, torchrun
 from .test_ranks import assert_same
 
 STEPS = 300
@@ -107,10 +108,13 @@ def test_a_rank_that_waits_for_one_that_hangs_still_hears_sigterm(tmp_path, reci
     assert "Rank 0 of 2 was stopped (SIGTERM)" in log.read_text()
 
 
-def test_wrong_input_is_said_once_and_compare_refuses_torchrun(tmp_path, recipe):
-    log = tmp_path / "log"
-    words = torchrun(2, "towpath", "compare", str(recipe), "--weighters", "uniform")
-    assert ended(words, log, 60) != 0
-    said = log.read_text()
+def test_wrong_input_is_said_by_the_first_rank_and_compare_refuses_torchrun(monkeypatch, capsys):
+    for name, value in {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    for rank in ("0", "1"):
+        monkeypatch.setenv("RANK", rank)
+        assert main(["compare", "demo", "--weighters", "uniform"]) == 2
+        assert main(["train", "demmo"]) == 2
+    said = capsys.readouterr().err
     assert said.count("compare found 2 processes of torchrun; expected one") == 1
-    assert MARK not in said
+    assert said.count("demmo") == 1

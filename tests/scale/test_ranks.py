@@ -17,7 +17,7 @@ from .recipes import CASES, MORE, recipes
 
 FEW = {
     name: {**CASES, **MORE}[name]
-    for name in ("uniform", "backtrack", "targets", "fast", "more ranks than tasks")
+    for name in ("uniform", "backtrack", "fast", "more ranks than tasks")
 }
 
 
@@ -61,7 +61,7 @@ def assert_same(one: Path, other: Path, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranks", "cases", "windows"), [(2, CASES, 5), (3, FEW, 3)], ids=["2 ranks", "3 ranks"]
+    ("ranks", "cases", "windows"), [(2, CASES, 3), (3, FEW, 2)], ids=["2 ranks", "3 ranks"]
 )
 def test_ranks_give_what_one_process_gives_and_send_what_the_formulas_say(
     tmp_path, ranks, cases, windows
