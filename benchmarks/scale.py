@@ -3,7 +3,8 @@
 Both ranks have one thread each. In every round the first rank takes the window alone while the
 second waits, then both take it together, so that the two are measured under the same load. The
 bytes are those that towpath counts, those of the formulas, and those that the loopback interface of
-the system saw (both ranks together, headers and whatever else ran included).
+the system saw (both ranks together, headers and whatever else ran included). All weighters, or
+those that are named: `python -m benchmarks scale uniform`.
 """
 
 import json
@@ -55,7 +56,7 @@ def seen_on_loopback() -> int:
     return 0
 
 
-def measure(learner: str, ranks: Ranks) -> dict[str, Any]:
+def measure(learner: str, ranks: Ranks, names: list[str]) -> dict[str, Any]:
     """Rounds of one window, alone and together; the first rank's figures."""
     here = scene(learner, workers=1)
     objectives = {
@@ -69,7 +70,8 @@ def measure(learner: str, ranks: Ranks) -> dict[str, Any]:
         "M": len(here.window[0]),
         "tensors": len(here.params),
     }
-    for name, weighter in weighters().items():
+    for name in names:
+        weighter = weighters()[name]
         goals = here.targets if name == "tow-targets" else None
 
         def plan(which: str, weighter: Any = weighter, goals: Any = goals) -> tp.Plan | None:
@@ -80,20 +82,26 @@ def measure(learner: str, ranks: Ranks) -> dict[str, Any]:
             )
 
         times: dict[str, list[float]] = {"one": [], "two": []}
+        processor: dict[str, list[float]] = {"one": [], "two": []}
         last: tp.Plan | None = None
         for turn in range(ROUNDS + 1):
             for which in times:
                 ranks.total(torch.zeros(1))  # together at the start
-                began = time.perf_counter()
+                began, used = time.perf_counter(), time.process_time()
                 last = plan(which)
+                seconds, used = time.perf_counter() - began, time.process_time() - used
+                # of the rank that computed most
+                used = float(ranks.gathered(torch.tensor([[used]]), ranks.size).max())
                 if turn:  # the first warms up
-                    times[which].append(time.perf_counter() - began)
+                    times[which].append(seconds)
+                    processor[which].append(used)
         sent, exchanges, loopback = ranks.sent, ranks.exchanges, seen_on_loopback()
         last = plan("two")
         ranks.total(torch.zeros(1))
         assert last is not None
         result[name] = {
             "times": times,
+            "processor": processor,
             "sent": ranks.sent - sent - 4,
             "exchanges": ranks.exchanges - exchanges - 1,
             "loopback": seen_on_loopback() - loopback,
@@ -115,10 +123,19 @@ def expected(shape: dict[str, int], name: str, trials: list[int], ranks: int) ->
 
 def simulate(learner: str, measured: dict[str, Any]) -> None:
     """Seconds of a window against ranks: measured compute, stated networks. Not a measurement."""
+    for faster in (1, 100):
+        _simulate(learner, measured, faster)
+
+
+def _simulate(learner: str, measured: dict[str, Any], faster: int) -> None:
     shape = measured["shape"]
-    print(f"\n  simulation, {learner}: seconds of a window (share of it that is communication)")
+    machines = "this processor" if faster == 1 else f"a device {faster} times as fast (assumed)"
+    print(
+        f"\n  simulation, {learner}, {machines}: seconds of a window (share of it that is "
+        "communication)"
+    )
     for name, window in measured["windows"].items():
-        alone = statistics.median(window["times"]["one"])
+        alone = statistics.median(window["processor"]["one"]) / faster
         for network, (speed, latency) in NETWORKS.items():
             cells, dominated = [], None
             for ranks in RANKS:
@@ -130,7 +147,7 @@ def simulate(learner: str, measured: dict[str, Any]) -> None:
                     send = sent / speed + window["exchanges"] * latency
                 if dominated is None and send > compute:
                     dominated = ranks
-                cells.append(f"{compute + send:.3f} ({100 * send / (compute + send):.0f}%)")
+                cells.append(f"{compute + send:.4f} ({100 * send / (compute + send):.0f}%)")
             where = f"dominates from {dominated} ranks" if dominated else "never dominates"
             print(f"    {name:<12} {network:<22} {'  '.join(cells)}   {where}")
     print(f"    ranks: {', '.join(map(str, RANKS))}")
@@ -141,7 +158,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "scale.json"
         words = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        words += ["--nproc-per-node", "2", "-m", "benchmarks.scale", str(out)]
+        words += ["--nproc-per-node", "2", "-m", "benchmarks.scale", str(out), *sys.argv[2:]]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         began_load = os.getloadavg()[0]
         subprocess.run(words, check=True, env=environment, timeout=3600)
@@ -160,6 +177,11 @@ def main() -> None:
         report(f"scale-{learner}", ratios, {"measured": figures, "target": TARGET})
         print(f"  target: at most {TARGET}")
         for name, window in figures["windows"].items():
+            used = [statistics.median(window["processor"][which]) for which in ("two", "one")]
+            print(
+                f"  {name}: processor time of the busier rank over one rank's, which the load of "
+                f"the machine touches less: {used[0] / used[1]:.2f}"
+            )
             formula = expected(figures["shape"], name, window["trials"], 2)
             print(
                 f"  {name}: a rank sent {window['sent']:,} bytes a window in "
@@ -171,14 +193,15 @@ def main() -> None:
     (RESULTS / "scale.json").write_text(json.dumps({"machine": machine(), **measured}, indent=1))
 
 
-def as_rank(out: Path) -> None:
+def as_rank(out: Path, names: list[str]) -> None:
     """What each of the two ranks does."""
     prepare_process()
     with launched() as ranks:
-        measured = {learner: measure(learner, ranks) for learner in ("maml", "protonet")}
+        names = names or list(weighters())
+        measured = {learner: measure(learner, ranks, names) for learner in ("maml", "protonet")}
     if ranks.is_first:
         out.write_text(json.dumps(measured))
 
 
 if __name__ == "__main__":
-    as_rank(Path(sys.argv[1])) if len(sys.argv) > 1 else main()
+    as_rank(Path(sys.argv[1]), sys.argv[2:]) if len(sys.argv) > 1 else main()
