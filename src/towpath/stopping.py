@@ -70,14 +70,19 @@ def _listen(heard: threading.Event) -> socket.socket:
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
 
     def wait() -> None:
-        while number := reader.recv(1):
-            if number[0] == signal.SIGTERM and not heard.wait(GRACE_SECONDS):
-                sys.stderr.write(
-                    f"{ranks_ended()}, then go on with: torchrun --nproc-per-node "
-                    f"{os.environ.get('LOCAL_WORLD_SIZE', launched_size())} -m towpath resume RUN\n"
-                )
-                sys.stderr.flush()
-                os._exit(exit_code())
+        with reader:
+            while number := reader.recv(1):  # nothing once the writer is closed
+                if number[0] == signal.SIGTERM and not heard.wait(GRACE_SECONDS):
+                    _end()
 
     threading.Thread(target=wait, daemon=True, name="towpath-sigterm").start()
     return writer
+
+
+def _end() -> None:
+    sys.stderr.write(
+        f"{ranks_ended()}, then go on with: torchrun --nproc-per-node "
+        f"{os.environ.get('LOCAL_WORLD_SIZE', launched_size())} -m towpath resume RUN\n"
+    )
+    sys.stderr.flush()
+    os._exit(exit_code())

@@ -109,6 +109,7 @@ def test_a_rank_that_waits_for_one_that_hangs_still_hears_sigterm(tmp_path, reci
 
 
 def test_wrong_input_is_said_by_the_first_rank_and_compare_refuses_torchrun(monkeypatch, capsys):
+    handler = signal.getsignal(signal.SIGTERM)
     for name, value in {"WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}.items():
         monkeypatch.setenv(name, value)
     for rank in ("0", "1"):
@@ -118,3 +119,4 @@ def test_wrong_input_is_said_by_the_first_rank_and_compare_refuses_torchrun(monk
     said = capsys.readouterr().err
     assert said.count("compare found 2 processes of torchrun; expected one") == 1
     assert said.count("demmo") == 1
+    assert signal.getsignal(signal.SIGTERM) is handler
