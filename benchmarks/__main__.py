@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-ALL = ("learners", "planner", "fidelity", "slopes", "memory", "data", "weighters")
+ALL = ("learners", "planner", "fidelity", "slopes", "memory", "data", "weighters", "scale")
 
 if __name__ == "__main__":
     for name in sys.argv[1:2] or ALL:

@@ -10,6 +10,8 @@ import towpath
 ROOT = Path(towpath.__file__).parent
 ORDER = [
     "flat",
+    "ranks",
+    "stopping",
     "validation",
     "data",
     "backbones",

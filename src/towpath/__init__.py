@@ -5,7 +5,7 @@ plan = tp.TOW().plan(objective, model, optimizer, window)
 plan.apply_(model, optimizer)
 """
 
-from towpath import backbones, data, learners
+from towpath import backbones, data, learners, ranks
 from towpath.control import Status
 from towpath.curvature import Objective
 from towpath.data.episode import Episode
@@ -50,5 +50,6 @@ __all__ = [
     "data",
     "learners",
     "load",
+    "ranks",
     "train_step",
 ]

@@ -1,4 +1,5 @@
-"""The command line. Every failure is one sentence: 2 the user's input, 130 interrupted, 1 else.
+"""The command line. Every failure is one sentence: 2 the user's input, 130 interrupted, 143 ended
+by SIGTERM, 1 else.
 
 A command is an entry of `COMMANDS` that adds its arguments to a parser and names the function to
 run; the functions live beside what they work on.
@@ -21,9 +22,13 @@ from towpath import commands
 from towpath.config import read_recipe
 from towpath.data import commands as data_commands
 from towpath.data.errors import DownloadError, nearest
+from towpath.ranks import LostRankError, launched_rank
+from towpath.stopping import Terminated, exit_code, heeding_sigterm
 from towpath.training import Recipe, TrainingStoppedError
 from towpath.training.allocator import keep_freed_memory
 
+SHARED = ("train", "resume")
+"""commands whose tasks the ranks of torchrun share"""
 Run = Callable[[argparse.Namespace, Console], None]
 
 
@@ -137,12 +142,33 @@ def _add_tensorboard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tensorboard", action="store_true", help=text)
 
 
+def _add_grid(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time on this machine")
+    parser.add_argument(
+        "--engine", default="local", metavar="NAME", help="local, or ray (needs the extra)"
+    )
+    parser.add_argument("--address", metavar="HOST", help="of a Ray cluster (RAY_ADDRESS)")
+    parser.add_argument("--cpus-per-run", type=float, metavar="X", help="with ray; default 1")
+    parser.add_argument("--gpus-per-run", type=float, metavar="X", help="with ray; default 0")
+
+
+def _grid(arguments: argparse.Namespace) -> commands.Grid:
+    return commands.Grid(
+        arguments.engine,
+        arguments.jobs,
+        arguments.address,
+        arguments.cpus_per_run,
+        arguments.gpus_per_run,
+    )
+
+
 def _shared(arguments: argparse.Namespace) -> commands.Common:
     return commands.Common(
         arguments.data_root,
         tuple(getattr(arguments, "allow_import", ())),
         shlex.join(["towpath", *arguments.argv]),
         getattr(arguments, "tensorboard", False),
+        _grid(arguments) if hasattr(arguments, "engine") else None,
     )
 
 
@@ -221,6 +247,7 @@ def _add_runs(kinds: Any) -> None:
     _recipe_options(compares)
     compares.add_argument("--weighters", metavar="A,B", help="default: what the recipe compares")
     compares.add_argument("--seeds", metavar="0,1,2", default="0")
+    _add_grid(compares)
     resumes = add(
         "resume",
         "Go on with a run or a comparison that was stopped.",
@@ -228,6 +255,7 @@ def _add_runs(kinds: Any) -> None:
         lambda a, c: commands.resume_run(c, Path(a.folder), _shared(a)),
     )
     resumes.add_argument("folder", metavar="RUN")
+    _add_grid(resumes)
     _add_tensorboard(resumes)
     _common(resumes)
     reports = add(
@@ -361,13 +389,18 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    follower = launched_rank() > 0  # what every rank would say, the first says
+    console = Console(width=None if sys.stdout.isatty() else 120, quiet=follower)
+    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, quiet=follower)
+    own_errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        arguments = _parse(sys.argv[1:] if argv is None else argv)
-        logging.basicConfig(level=logging.INFO if arguments.verbose else logging.WARNING)
-        keep_freed_memory()
-        arguments.run(arguments, console)
+        with heeding_sigterm():
+            arguments = _parse(sys.argv[1:] if argv is None else argv)
+            logging.basicConfig(level=logging.INFO if arguments.verbose else logging.WARNING)
+            if arguments.command not in SHARED:
+                commands.one_process(arguments.command)
+            keep_freed_memory()
+            arguments.run(arguments, console)
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except ValueError as error:  # DataError, RecipeError, UsageError and options out of range
@@ -380,11 +413,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DownloadError, TrainingStoppedError, OSError) as error:
         errors.print(_one_line(error))
         return 1
+    except LostRankError as error:
+        own_errors.print(_one_line(error))
+        return 1
+    except Terminated as error:
+        own_errors.print(_one_line(error) or "Stopped by SIGTERM.")
+        return exit_code()
     except KeyboardInterrupt as error:
         errors.print(_one_line(error) or "Interrupted.")
         return 130
     except Exception as error:  # noqa: BLE001 - the last stop: a defect of ours, shown in full
-        errors.print("".join(traceback.format_exception(error)))
+        own_errors.print("".join(traceback.format_exception(error)))
         return 1
     return 0
 

@@ -6,6 +6,7 @@ one sentence for the user.
 
 import csv
 import io
+import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,9 +21,11 @@ from torch import Tensor
 from towpath.board import BoardReporter, require_tensorboard
 from towpath.config import read_recipe, recipe_text, shipped_recipes
 from towpath.data import Episode
+from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
-from towpath.progress import ConsoleReporter, duration, figure
+from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
+from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
 from towpath.reports import (
     audit,
     audit_table,
@@ -31,7 +34,9 @@ from towpath.reports import (
     write_report,
     write_sample_tasks,
 )
+from towpath.stopping import Terminated, ranks_ended
 from towpath.training import (
+    ComparisonIncompleteError,
     Recipe,
     RecipeError,
     Reporter,
@@ -46,10 +51,14 @@ from towpath.training import (
 )
 from towpath.training.compare import asked_for, run_name
 from towpath.training.components import EMBEDDING_LEARNERS
+from towpath.training.engines import Engine, InProcess, Subprocesses
 from towpath.training.estimate import estimate
 from towpath.training.loop import one_thread_a_task
+from towpath.training.on_ray import OnRay, require_ray
 from towpath.training.setup import prepare
+from towpath.training.typed import nearest
 
+ENGINES = ("local", "ray")
 DEMO_FOLDER = "towpath-demo"
 INK_IS_ONE = ("glyphs", "omniglot")
 """sets of dark strokes on a light ground, stored with ink = 1"""
@@ -63,11 +72,60 @@ class Common:
     allowed: Collection[str] = ()
     command: str = ""
     tensorboard: bool = False
+    grid: "Grid | None" = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Who runs the runs of a comparison."""
+
+    engine: str = "local"
+    """local or ray"""
+    jobs: int | None = None
+    """processes of this machine at a time"""
+    address: str | None = None
+    cpus_per_run: float | None = None
+    gpus_per_run: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise RecipeError(
+                f"--engine is {self.engine!r}; expected {' or '.join(ENGINES)}."
+                f"{nearest(self.engine, ENGINES)}"
+            )
+        if self.jobs is not None and self.jobs < 1:
+            raise RecipeError(f"--jobs is {self.jobs}; expected a whole number of at least 1.")
+        if self.engine == "ray" and self.jobs is not None:
+            raise RecipeError(
+                f"--engine ray found --jobs {self.jobs}; Ray runs as many at a time as its "
+                "machines have resources for. Use --cpus-per-run, or --jobs without --engine ray."
+            )
+        ray_only = {
+            "--address": self.address,
+            "--cpus-per-run": self.cpus_per_run,
+            "--gpus-per-run": self.gpus_per_run,
+        }
+        for name, value in ray_only.items():
+            if value is not None and self.engine != "ray":
+                raise RecipeError(
+                    f"{name} is {value}; expected it with --engine ray only. Add --engine ray."
+                )
+            if isinstance(value, float) and not 0 <= value < float("inf"):
+                raise RecipeError(f"{name} is {value}; expected a number of at least 0.")
+
+    def made(self, reporter: Reporter, watcher: ConsoleWatcher) -> Engine:
+        """The engine, reporting to one or the other."""
+        if self.engine == "ray":
+            cpus = 1.0 if self.cpus_per_run is None else self.cpus_per_run
+            return OnRay(watcher, self.address, cpus, self.gpus_per_run or 0.0)
+        if self.jobs is not None and self.jobs > 1:
+            return Subprocesses(self.jobs, watcher)
+        return InProcess(reporter, watcher)
 
 
 @contextmanager
 def _reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
-    """Progress on the console, closed whatever happens; an interrupted run says how to go on."""
+    """Progress on the console, closed whatever happens; a run that is stopped says how to go on."""
     shown = ConsoleReporter(console)
     reporter: ConsoleReporter | BoardReporter = shown
     if board:
@@ -75,18 +133,34 @@ def _reporting(console: Console, out: Path, board: bool = False) -> Iterator[Rep
         reporter = BoardReporter(shown, out)
     try:
         yield reporter
+    except LostRankError as error:
+        raise LostRankError(f"{error}, then go on with: {_resuming(out)}") from error
+    except Terminated:
+        if launched_size() > 1:
+            raise Terminated(f"{ranks_ended()}, then go on with: {_resuming(out)}") from None
+        if not out.exists():
+            raise
+        raise Terminated(f"Stopped by SIGTERM; go on with: {_resuming(out)}") from None
     except KeyboardInterrupt:
         if not out.exists():
             raise
-        raise KeyboardInterrupt(f"Interrupted; go on with: towpath resume {out}") from None
+        raise KeyboardInterrupt(f"Interrupted; go on with: {_resuming(out)}") from None
     finally:
         shown.close()
         reporter.close()
 
 
+def _resuming(out: Path) -> str:
+    """The command that goes on with a run, in as many processes as now."""
+    if launched_size() == 1:
+        return f"towpath resume {out}"
+    here = ranks_of_this_machine()
+    return f"torchrun --nproc-per-node {here} -m towpath resume {out}"
+
+
 def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) -> None:
     """`towpath train`."""
-    with _reporting(console, out, common.tensorboard) as reporter:
+    with _reporting(console, out, common.tensorboard) as reporter, launched(recipe.device) as ranks:
         train(
             out,
             recipe,
@@ -94,6 +168,7 @@ def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) ->
             data_root=common.data_root,
             allowed=common.allowed,
             command=common.command,
+            ranks=ranks,
         )
     console.print(f"The run is in {out}", highlight=False, soft_wrap=True)
 
@@ -107,6 +182,8 @@ def compare_weighters(
     common: Common,
 ) -> None:
     """`towpath compare`."""
+    if common.grid is not None and common.grid.engine == "ray":
+        require_ray()
     begin_comparison(
         out, recipe, weighters, seeds, data_root=common.data_root, allowed=common.allowed
     )
@@ -115,23 +192,39 @@ def compare_weighters(
 
 def go_on_comparing(console: Console, out: Path, common: Common) -> None:
     """Run what is missing of a comparison, then its table and figures."""
-    with _reporting(console, out) as reporter:
-        result = run_comparison(
-            out,
-            reporter,
-            data_root=common.data_root,
-            allowed=common.allowed,
-            command=common.command,
-        )
+    watcher = ConsoleWatcher(console)
+    incomplete: ComparisonIncompleteError | None = None
+    try:
+        with _reporting(console, out) as reporter:
+            result = run_comparison(
+                out,
+                reporter,
+                data_root=_lasting_data_root(common),
+                allowed=common.allowed,
+                command=common.command,
+                engine=(common.grid or Grid()).made(reporter, watcher),
+            )
+    except ComparisonIncompleteError as error:
+        result, incomplete = error.result, error
+    finally:
+        watcher.close()
     console.print(comparison_table(result))
     for path in write_figures(out, result):
         console.print(f"  {path}", highlight=False, soft_wrap=True)
+    if incomplete is not None:
+        raise incomplete
     console.print(f"The comparison is in {out}", highlight=False, soft_wrap=True)
+
+
+def _lasting_data_root(common: Common) -> str | None:
+    """The data folder also for runs on machines that do not have our environment."""
+    return common.data_root or os.environ.get(DATA_VARIABLE)
 
 
 def resume_run(console: Console, path: Path, common: Common) -> None:
     """`towpath resume`, of a run or of a comparison."""
     if is_comparison(path):
+        one_process("resume of a comparison")
         if common.tensorboard:
             raise RecipeError(
                 f"--tensorboard found the comparison {path}; expected a single run. Leave it out: "
@@ -139,12 +232,29 @@ def resume_run(console: Console, path: Path, common: Common) -> None:
             )
         go_on_comparing(console, path, common)
         return
-    if RunFolder.open(path).finished:
+    if common.grid is not None and common.grid != Grid():
+        raise RecipeError(
+            f"--jobs and --engine found the run {path}; expected a comparison, which has several. "
+            "Leave them out."
+        )
+    folder = RunFolder.open(path)
+    if folder.finished:
         console.print(f"{path} is finished already.", highlight=False, soft_wrap=True)
         return
-    with _reporting(console, path, common.tensorboard) as reporter:
-        resume(path, reporter, data_root=common.data_root, allowed=common.allowed)
+    device = folder.config()[0].device
+    with _reporting(console, path, common.tensorboard) as reporter, launched(device) as ranks:
+        resume(path, reporter, data_root=common.data_root, allowed=common.allowed, ranks=ranks)
     console.print(f"The run is in {path}", highlight=False, soft_wrap=True)
+
+
+def one_process(what: str) -> None:
+    """UsageError-like refusal of torchrun for what does not share its tasks over ranks."""
+    if launched_size() > 1:
+        raise RecipeError(
+            f"{what} found {launched_size()} processes of torchrun; expected one: only train, and "
+            "resume of a run, share their tasks over ranks. Start it without torchrun (compare "
+            "takes --jobs N)."
+        )
 
 
 def report_runs(console: Console, folders: Sequence[Path], out: Path, of_paper: bool) -> None:

@@ -19,6 +19,8 @@ class Layout:
 
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
+    part: tuple[int, int] | None = None
+    """the coordinates that `expand` is for, where it is not for all"""
 
     @classmethod
     def of(cls, params: Mapping[str, Tensor]) -> "Layout":
@@ -53,4 +55,5 @@ class Layout:
             return values[0]
         each = torch.tensor(values, dtype=torch.float64, device="cpu")
         sizes = torch.tensor(self.sizes, device="cpu")
-        return torch.repeat_interleave(each, sizes).to(like)
+        start, stop = self.part or (0, self.total)
+        return torch.repeat_interleave(each, sizes)[start:stop].to(like)

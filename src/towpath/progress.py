@@ -1,4 +1,4 @@
-"""How a run goes, live: a progress bar on a terminal, plain lines elsewhere."""
+"""How runs go, live: progress bars on a terminal, plain lines elsewhere."""
 
 from typing import Any
 
@@ -53,6 +53,7 @@ class ConsoleReporter:
 
     def began(self, setup: Setup, step: int) -> None:
         """Say what is run and open the bar."""
+        self.close()  # of a run that failed
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
         self._validation = ""
@@ -132,3 +133,67 @@ class ConsoleReporter:
         if self._bar is not None:
             self._bar.stop()
         self._bar, self._task = None, None
+
+
+GRID_LINES = 2
+"""lines of progress for each run of several at once, where there is no terminal"""
+
+
+class ConsoleWatcher:
+    """Follows several runs at once: a bar for each that runs, a line for each that ends."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._last_line: dict[str, int] = {}
+
+    def heard(self, name: str, event: dict[str, Any]) -> None:
+        """Move the run's bar, or print a line now and then."""
+        if event["kind"] == "ended":
+            self._drop(name)
+            figures = ", ".join(
+                percent(test["mean"]) if test["metric"] == "accuracy" else f"{test['mean']:.4f}"
+                for test in event["test"].values()
+            )
+            self._say(f"{name}: ended, test {figures}")
+            return
+        step, steps = event["step"], event["steps"]
+        if self.console.is_terminal:
+            bars = self._opened()
+            if name not in self._tasks:
+                self._tasks[name] = bars.add_task(escape(name), total=steps)
+            bars.update(self._tasks[name], completed=step)
+        elif event["kind"] == "began":
+            self._last_line[name] = step
+            self._say(f"{name}: from step {step} of {steps}")
+        elif step - self._last_line.get(name, 0) >= steps / GRID_LINES and step < steps:
+            self._last_line[name] = step
+            self._say(f"{name}: step {step}/{steps}")
+
+    def failed(self, name: str, reason: str, again: bool) -> None:
+        """Say why, and what happens next."""
+        self._drop(name)
+        what = "trying once more" if again else "given up; the other runs go on"
+        self._say(f"{name}: failed ({reason}); {what}")
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bars is not None:
+            self._bars.stop()
+        self._bars = None
+        self._tasks.clear()
+
+    def _opened(self) -> Progress:
+        if self._bars is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            self._bars = Progress(*columns, console=self.console, transient=True)
+            self._bars.start()
+        return self._bars
+
+    def _drop(self, name: str) -> None:
+        if self._bars is not None and name in self._tasks:
+            self._bars.remove_task(self._tasks.pop(name))
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -103,4 +103,4 @@ def _signal_at_write(fate):
     os.fsync, os.replace = watched(os.fsync), watched(os.replace)
 
 
-KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
+KILL, INTERRUPT, TERMINATE = signal.SIGKILL, signal.SIGINT, signal.SIGTERM

@@ -12,7 +12,7 @@ from towpath.training import RecipeError, TrainingStoppedError, resume, train
 from towpath.weighters import WEIGHTERS
 
 from . import children
-from .children import INTERRUPT, KILL, Fate
+from .children import INTERRUPT, KILL, TERMINATE, Fate
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
 EVERY_WEIGHTER = [(weighter, "protonet") for weighter in WEIGHTERS]
@@ -133,12 +133,15 @@ def test_kill_9_at_step_17_loses_nothing(whole, tmp_path):
     assert finish(out, log) == expected
 
 
-def test_ctrl_c_writes_a_checkpoint_and_exits_with_130(whole, tmp_path):
+@pytest.mark.parametrize(
+    ("sign", "code", "word"), [(INTERRUPT, 130, "Interrupted"), (TERMINATE, 143, "by SIGTERM")]
+)
+def test_ctrl_c_and_sigterm_write_a_checkpoint(whole, tmp_path, sign, code, word):
     recipe, expected = whole
     out, log = tmp_path / "run", tmp_path / "log"
-    assert children.run(train_words(recipe, out), log, Fate(INTERRUPT, at_step=17)) == 130
+    assert children.run(train_words(recipe, out), log, Fate(sign, at_step=17)) == code
     said = log.read_text()
-    assert f"Interrupted; go on with: towpath resume {out}" in said.replace("\n", " ")
+    assert f"{word}; go on with: towpath resume {out}" in said.replace("\n", " ")
     assert "Traceback" not in said
     # the checkpoint is of the last whole window, and the records end with it
     assert records(out)[-1]["step"] in (16, 18)

@@ -60,7 +60,7 @@ def condense(model: Model, *, feedback: bool = False) -> Condensed:
                         back[s, r][:, part] = y
             if r:
                 W = stages[r].value_before(W)
-    full = H.reshape(T * M, T * M)
+    full = model.total(H.reshape(T * M, T * M))
     upper = full.triu()
     return Condensed(upper + upper.triu(1).T, back)
 

@@ -8,6 +8,9 @@
 
 The tasks behind the dynamics (J, and the curvature inside A) and those behind the cost (c_x, C_xx)
 may differ. The prior beta/2 |u - mu|^2 belongs to the solver, not to the stages.
+
+Coordinates never mix but in sums over P that end in a few numbers (products with F_u'). So a model
+may hold a part of the coordinates only, if its `total` adds the few numbers of all parts up.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +22,13 @@ from torch import Tensor
 from towpath.control.blocks import applied_transposed, congruent
 
 Product = Callable[[Tensor], Tensor]
+Total = Callable[[Tensor], Tensor]
+"""A few numbers of a part of the coordinates, float64 -> those of all coordinates."""
+
+
+def whole(numbers: Tensor) -> Tensor:
+    """The total of a model that holds every coordinate."""
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +52,7 @@ class StageModel:
     exact: ExactProduct | None = None
 
     def F_u_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
-        """`F_u' y [M]` for y `[k, P]`."""
+        """`F_u' y [M]` for y `[k, P]`, summed over the coordinates that the model holds."""
         return self.J @ (self.b * y).sum(0)
 
     def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
@@ -78,10 +88,11 @@ class Model:
 
     stages: Sequence[StageModel]
     terminal: TerminalCost | None = None
+    total: Total = whole
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """T, M, k, P."""
+        """T, M, k, P (of the coordinates that the model holds)."""
         first = self.stages[0]
         return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
 
@@ -91,16 +102,17 @@ class Model:
         reached = [stage.C_xx for stage in self.stages[1:]]
         if self.terminal is not None:
             reached.append(self.terminal.C_xx)
-        return not any(bool(C_xx.any()) for C_xx in reached)
+        curved = sum(bool(C_xx.any()) for C_xx in reached)
+        return not bool(self.total(self.stages[0].J.new_tensor([curved], dtype=torch.float64)))
 
     def is_finite(self) -> bool:
         """Whether every number that a sweep reads is finite."""
         parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
         if self.terminal is not None:
             parts += [self.terminal.c_x, self.terminal.C_xx]
-        return all(bool(torch.isfinite(part).all()) for part in parts) and bool(
-            torch.isfinite(costate_gradient(self)).all()
-        )
+        gradient = costate_gradient(self)
+        bad = sum(int((~torch.isfinite(part)).sum()) for part in (*parts, gradient))
+        return not bool(self.total(gradient.new_tensor([float(bad)])))
 
     def zero_state(self) -> Tensor:
         """`[k, P]` of zeros."""
@@ -137,4 +149,4 @@ def costate_gradient(model: Model) -> Tensor:
     """`dJ/du_t = F_u' lam_{t+1}`, all stages `[T, M]`, of the state cost (the prior excluded), in
     float64."""
     rows = [model.stages[t].F_u_transposed(lam).double() for t, lam in backward_costates(model)]
-    return torch.stack(rows[::-1])
+    return model.total(torch.stack(rows[::-1]))

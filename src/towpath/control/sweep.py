@@ -19,14 +19,17 @@ from torch import Tensor
 from towpath.control.blocks import applied, applied_transposed
 from towpath.control.condensed import CHUNK, condense
 from towpath.control.factor import Factor, factorise
-from towpath.control.stage import Model, StageModel
+from towpath.control.stage import Model, StageModel, Total, whole
 
 ValueKind = Literal["diagonal", "exact"]
 VALUES: tuple[ValueKind, ...] = ("diagonal", "exact")
 
 
 class CrossTerm(Protocol):
-    """`F_u' V F_u` and `Q_xu`, as the products that the sweep and the feedback need."""
+    """`F_u' V F_u` and `Q_xu`, as the products that the sweep and the feedback need.
+
+    Products that end in actions are sums over the coordinates that the model holds.
+    """
 
     def q_uu(self) -> Tensor:
         """`F_u' V F_u [M, M]`."""
@@ -121,17 +124,18 @@ class LowRank:
 
     W: Tensor
     L: Tensor
+    total: Total = whole
 
     def cross(self, stage: StageModel) -> _Dense:
         F_u = stage.b[:, None] * stage.J  # [k, M, P]
-        LF = torch.einsum("irp,imp->rm", self.L, F_u)
+        LF = self.total(torch.einsum("irp,imp->rm", self.L, F_u).double()).to(self.L)
         Z = applied(self.W, F_u) - torch.einsum("irp,rm->imp", self.L, LF)
         return _Dense(stage, Z, applied_transposed(stage.A, Z))
 
     def before(self, stage: StageModel, cross: _Dense, factor: Factor) -> "LowRank":
         new = torch.stack([factor.half_solve(Y) for Y in cross.Y])  # Y S^-T
         old = applied_transposed(stage.A, self.L)
-        return LowRank(stage.value_before(self.W), torch.cat([old, new], dim=1))
+        return LowRank(stage.value_before(self.W), torch.cat([old, new], dim=1), self.total)
 
 
 class StageGain(Protocol):
@@ -152,9 +156,10 @@ class _SweepGain:
     k: Tensor
     factor: Factor
     cross: CrossTerm
+    total: Total
 
     def feedback(self, dz: Tensor) -> Tensor:
-        return -self.factor.solve(self.cross.into_action(dz).double())
+        return -self.factor.solve(self.total(self.cross.into_action(dz).double()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +173,11 @@ class _CondensedGain:
     J: Sequence[Tensor]
     back: Sequence[Tensor]
     """empty at stage 1, where nothing can deviate"""
+    total: Total
 
     def feedback(self, dz: Tensor) -> Tensor:
         rows = [J @ (y * dz).sum(0) for J, y in zip(self.J, self.back, strict=True)]
-        return -self.tail.solve(torch.cat(rows).double())[: len(self.k)]
+        return -self.tail.solve(self.total(torch.cat(rows).double()))[: len(self.k)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,24 +207,27 @@ def backward_sweep(
     """
     precisions = _precisions(beta, len(model.stages))
     W = model.final_blocks()
-    V: Value = (
-        Diagonal(W) if value == "diagonal" else LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]))
-    )
+    V: Value = Diagonal(W)
+    if value == "exact":
+        V = LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]), model.total)
     v = model.final_gradient()
     gains: list[StageGain] = []
     theta, largest, steepest = 0.0, 0.0, 0.0
     for t in range(len(model.stages) - 1, -1, -1):
         stage = model.stages[t]
         cross = V.cross(stage)
-        FVF = cross.q_uu().double()
+        # both at once: one exchange a stage where the coordinates are shared out
+        sums = torch.cat([cross.q_uu(), stage.F_u_transposed(v)[:, None]], dim=1)
+        sums = model.total(sums.double())
+        FVF, F_u_v = sums[:, :-1], sums[:, -1]
         FVF = 0.5 * (FVF + FVF.T)
         eye = torch.eye(len(FVF), dtype=FVF.dtype, device=FVF.device)
         factor = factorise(FVF + float(precisions[t]) * eye)
         if factor is None:
             return None
-        q_u = prior_gradient[t] + stage.F_u_transposed(v).double()
+        q_u = prior_gradient[t] + F_u_v
         k = -factor.solve(q_u)
-        gains.append(_SweepGain(k, factor, cross))
+        gains.append(_SweepGain(k, factor, cross, model.total))
         theta += float(q_u @ k)
         steepest = max(steepest, float(q_u.abs().max()))
         largest = max(largest, float(torch.linalg.eigvalsh(FVF)[-1]))
@@ -257,12 +266,12 @@ def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) 
         tail = factorise(H[t * M :, t * M :] + torch.diag(diagonal[t * M :]))
         if tail is None:
             return None
-        q_u = prior_gradient[t] + stage.F_u_transposed(v).double()
+        q_u = prior_gradient[t] + model.total(stage.F_u_transposed(v).double())
         # -H^-1 [q_u; 0]: its first block is k, and the others give K' q_u
         d = -tail.solve(torch.cat([q_u, q_u.new_zeros((T - 1 - t) * M)])).reshape(-1, M)
         ys = [back[t, s] for s in range(t, T)] if t else []
         Js = [model.stages[s].J for s in range(t, T)] if t else []
-        gains.append(_CondensedGain(d[0], tail, Js, ys))
+        gains.append(_CondensedGain(d[0], tail, Js, ys, model.total))
         theta += float(q_u @ d[0])
         steepest = max(steepest, float(q_u.abs().max()))
         largest = max(largest, float(torch.linalg.eigvalsh(FVF)[-1]))

@@ -5,7 +5,8 @@
     curvature  W h  [j, P]  rows of weights times the tasks' diagonals h_i, never all h_i at once
 
 All three come from one graph per task: one forward pass, one backward pass for the gradient and
-one for each probe of the curvature.
+one for each probe of the curvature. Under torchrun each rank asks its own tasks; losses and the
+like are known to all, gradients stay where they are until the caller says what is wanted of them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from towpath.curvature.gradients import Columns, Known, Rows
 from towpath.curvature.losses import Loss, loss_named
 from towpath.curvature.task import (
     CurvatureKind,
@@ -32,6 +34,7 @@ from towpath.curvature.workers import Workers
 from towpath.data.episode import Episode
 from towpath.flat import Layout
 from towpath.learners import Learner
+from towpath.ranks import ALONE, Ranks
 
 Result = TypeVar("Result")
 
@@ -47,14 +50,28 @@ class Curvature:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Losses `[M]`, gradients `[M, P]`, accuracies `[M]` if any, weighted curvatures `[j, P]`,
-    losses `[M]` of the parts that were watched."""
+    """Losses `[M]`, accuracies `[M]` if any, losses `[M]` of the parts that were watched, and what
+    the derivatives are held as.
+
+    Curvatures `[j, P]` are held at the rank's own coordinates: all of them in one process.
+    """
 
     losses: Tensor
-    gradients: Tensor
+    finite: Tensor
+    """`[M]`, whether a task's loss and gradient are"""
+    held: Rows | Columns
     accuracies: Tensor | None
     curvature: Tensor | None
     watched: Tensor | None = None
+
+    @property
+    def gradients(self) -> Tensor:
+        """`[M, P]`, one row a task; gathered from all ranks where there are several."""
+        return self.held.whole()
+
+    def bad_indices(self) -> list[int]:
+        """Tasks with a loss or a gradient that is not finite."""
+        return [int(i) for i in (~self.finite).nonzero()[:, 0]]
 
 
 class Objective:
@@ -71,8 +88,14 @@ class Objective:
         tensor([4.])
     """
 
-    def __init__(self, learner: Learner, workers: int = 1) -> None:
-        """The loss of episodes under a learner; `workers` tasks are evaluated side by side."""
+    def __init__(self, learner: Learner, workers: int = 1, ranks: Ranks = ALONE) -> None:
+        """The loss of episodes under a learner.
+
+        Args:
+            learner: one of ours.
+            workers: tasks that are evaluated side by side in this process.
+            ranks: the processes that share the tasks, from `tp.ranks.launched()`.
+        """
         if not isinstance(learner, Learner):
             raise ValueError(
                 f"tp.Objective found {type(learner).__name__}; expected a learner such as "
@@ -83,6 +106,7 @@ class Objective:
         self._workers: Workers | None = Workers(learner, workers)
         self._function: TaskFunction = EpisodeFunction(learner)
         self._part: Callable[[Any, float], Any] | None = None
+        self.ranks = ranks
 
     @classmethod
     def from_function(
@@ -90,6 +114,7 @@ class Objective:
         fn: TaskFunction,
         loss: str = "cross_entropy",
         part: Callable[[Any, float], Any] | None = None,
+        ranks: Ranks = ALONE,
     ) -> "Objective":
         """An objective from `fn(params, task) -> (output, target)`; tasks are any objects.
 
@@ -106,6 +131,7 @@ class Objective:
         objective._workers = None
         objective._function = fn
         objective._part = part
+        objective.ranks = ranks
         return objective
 
     def part(self, task: Any, share: float) -> Any:
@@ -132,6 +158,7 @@ class Objective:
         *,
         curvature: Curvature | None = None,
         gradients: bool = True,
+        columns: bool = False,
         skip: Collection[int] = (),
         all_used: bool = True,
         watched: Sequence[Any] | None = None,
@@ -144,6 +171,8 @@ class Objective:
             tasks: any number of tasks, at least one.
             curvature: which weighted sums of the tasks' diagonals to return as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
+            columns: with several ranks, hold the gradients of all tasks at the rank's own
+                coordinates, not those of its own tasks at all coordinates.
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
             all_used: whether a parameter that no task uses is an error. It is where the optimiser
                 steps on these gradients (torch would skip the parameter), not in a cost.
@@ -164,36 +193,51 @@ class Objective:
             nothing: frozenset[str] = frozenset()
             return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
 
-        J = like.new_zeros(len(tasks), layout.total if gradients else 0)
-        losses = like.new_zeros(len(tasks))
+        M, own = len(tasks), self.ranks.own(len(tasks))
+        J = like.new_zeros(len(own), layout.total if gradients else 0)
+        losses = like.new_zeros(len(own))
         accuracies = torch.zeros_like(losses)
         seen = None if watched is None else torch.zeros_like(losses)
         sums: Tensor | None = None
         if curvature is not None and kind != "none":
             sums = like.new_zeros(len(curvature.weights), layout.total)
         unused = set(leaves) if gradients and all_used else set()
-        asked = [i for i in range(len(tasks)) if i not in skip]
-        has_accuracy = bool(asked)
+        asked = [i for i in own if i not in skip]
+        has_accuracy = len(skip) < M
         for i, said in zip(asked, self._each(ask, asked, seed), strict=True):
-            losses[i] = said.loss
+            row = i // self.ranks.size  # of this rank's own tasks
+            losses[row] = said.loss
             if said.accuracy is None:
                 has_accuracy = False
             else:
-                accuracies[i] = said.accuracy
+                accuracies[row] = said.accuracy
             if said.gradient is not None:
-                J[i] = said.gradient
+                J[row] = said.gradient
             if seen is not None and said.watched is not None:
-                seen[i] = said.watched
+                seen[row] = said.watched
             unused -= said.used
             if sums is not None and curvature is not None and said.h is not None:
                 sums.addr_(curvature.weights[:, i].to(sums), said.h)
-        if unused and asked:
+        finite = torch.isfinite(losses) & torch.isfinite(J).all(1)
+        if self.ranks.size > 1:
+            used = [name not in unused for name in leaves]
+            known = Known(losses, accuracies, finite, seen, has_accuracy, used)
+            known = known.shared(self.ranks, M)
+            losses, accuracies, finite = known.losses, known.accuracies, known.finite
+            seen, has_accuracy = known.watched, known.has_accuracy
+            unused = {name for name, used in zip(leaves, known.used, strict=True) if not used}
+            if sums is not None:
+                sums = self.ranks.summed_part(sums)
+        if unused and len(skip) < M:
             raise ValueError(
                 f"No task of the mini-batch uses the parameter {min(unused)!r}: its gradient is "
                 "undefined; expected every optimised parameter to enter a loss. Freeze it with "
                 "requires_grad_(False) or leave it out of the optimiser."
             )
-        return Evaluation(losses, J, accuracies if has_accuracy else None, sums, seen)
+        rows = Rows(J, M, self.ranks)
+        held = rows.columns() if columns and gradients else rows
+        shown = accuracies if has_accuracy else None
+        return Evaluation(losses, finite, held, shown, sums, seen)
 
     def product(
         self,
@@ -205,19 +249,23 @@ class Objective:
         skip: Collection[int] = (),
         seed: int = 0,
     ) -> Tensor:
-        """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss."""
+        """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss.
+
+        Of several ranks each gives and gets its own coordinates only.
+        """
         leaves = _leaves(params)
+        vector = self.ranks.joined(vector, Layout.of(leaves).total)
 
         def ask(function: TaskFunction, i: int, dropout: int | None) -> Tensor:
             graph = forward(function, self._loss, leaves, tasks[i], i, dropout)
             gradient = joined(gradient_pieces(graph, keep=True, twice=True), leaves)
             return hessian_product(gradient, leaves, vector)
 
-        asked = [i for i in range(len(tasks)) if i not in skip]
+        asked = [i for i in self.ranks.own(len(tasks)) if i not in skip]
         total = torch.zeros_like(vector)
         for i, piece in zip(asked, self._each(ask, asked, seed), strict=True):
             total.add_(piece, alpha=float(weights[i]))
-        return total
+        return self.ranks.summed_part(total)
 
     def _each(
         self,

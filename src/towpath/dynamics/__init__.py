@@ -3,7 +3,7 @@
 from towpath.dynamics.adam import Adam, AdamDynamics
 from towpath.dynamics.bridge import check_uniform, read_torch, write_torch
 from towpath.dynamics.sgd import SGD, SGDDynamics
-from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
+from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State, restricted
 
 __all__ = [
     "SGD",
@@ -16,5 +16,6 @@ __all__ = [
     "State",
     "check_uniform",
     "read_torch",
+    "restricted",
     "write_torch",
 ]

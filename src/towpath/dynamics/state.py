@@ -11,7 +11,7 @@ The gradient is itself a function of the state and of the task weights u, `g = J
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -81,6 +81,14 @@ class Dynamics(Protocol):
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
         """Jacobians of `step` at this state and gradient."""
         ...
+
+
+def restricted(dynamics: Dynamics, part: tuple[int, int]) -> Dynamics:
+    """The same steps for a part of the coordinates: each moves by itself."""
+    step: Any = dynamics
+    layout = replace(dynamics.layout, part=part)
+    made: Dynamics = replace(step, layout=layout)
+    return made
 
 
 @dataclass(frozen=True, eq=False)

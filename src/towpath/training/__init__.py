@@ -1,6 +1,11 @@
 """Training: one pure step, the loop around it, evaluation, checkpoints, comparison."""
 
-from towpath.training.compare import begin_comparison, is_comparison, run_comparison
+from towpath.training.compare import (
+    ComparisonIncompleteError,
+    begin_comparison,
+    is_comparison,
+    run_comparison,
+)
 from towpath.training.deploy import TrainedLearner, load
 from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
 from towpath.training.folder import RunFolder
@@ -11,6 +16,7 @@ from towpath.training.step import train_step
 from towpath.training.typed import RecipeError
 
 __all__ = [
+    "ComparisonIncompleteError",
     "PairedDifference",
     "Recipe",
     "RecipeError",

@@ -9,7 +9,7 @@ import json
 import logging
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,20 @@ class Checkpoint:
     training_seconds: float
     """of planning and training alone, without validation and probes"""
 
+    def to(self, device: torch.device | str) -> "Checkpoint":
+        """The same with its tensors on a device."""
+        optimizer = self.state.optimizer
+        slots = tuple(slot.to(device) for slot in optimizer.slots)
+        state = replace(
+            self.state,
+            params={name: p.to(device) for name, p in self.state.params.items()},
+            optimizer=replace(optimizer, slots=slots),
+        )
+        best = self.best
+        if best is not None:
+            best = replace(best, params={name: p.to(device) for name, p in best.params.items()})
+        return replace(self, state=state, best=best)
+
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Write the checkpoint as the last one, and keep the one before it.
@@ -70,15 +84,13 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     logger.info("checkpoint of step %d written to %s", checkpoint.state.step, last)
 
 
-def load_checkpoint(
-    folder: Path, dynamics: Dynamics, device: torch.device | str = "cpu"
-) -> Checkpoint | None:
-    """The last good checkpoint; None if there is none yet, RecipeError if all are damaged.
+def load_checkpoint(folder: Path, dynamics: Dynamics) -> Checkpoint | None:
+    """The last good checkpoint, on the CPU; None if there is none yet, RecipeError if all are
+    damaged.
 
     Args:
         folder: the run's `checkpoints`.
         dynamics: the optimiser that the recipe names; its layout must be the checkpoint's.
-        device: where the tensors go.
     """
     damage = ""
     # between the two renames of a write only the new and the previous file exist
@@ -87,7 +99,7 @@ def load_checkpoint(
         if not path.exists():
             continue
         try:
-            return _decode(path, dynamics, device)
+            return _decode(path, dynamics)
         except (SafetensorError, _DamagedError, json.JSONDecodeError, OSError, KeyError) as error:
             damage = damage or f"{path.name}: {error}"
             logger.warning("checkpoint %s is damaged (%s); trying the one before it", path, error)
@@ -137,7 +149,7 @@ def _checksum(tensor: Tensor) -> int:
     return zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
 
 
-def _decode(path: Path, dynamics: Dynamics, device: torch.device | str) -> Checkpoint:
+def _decode(path: Path, dynamics: Dynamics) -> Checkpoint:
     with safe_open(path, framework="pt") as file:
         header = file.metadata() or {}
         if "towpath" not in header:
@@ -160,7 +172,6 @@ def _decode(path: Path, dynamics: Dynamics, device: torch.device | str) -> Check
             f"{len(layout.names)} parameters of this run's recipe ({layout.total:,} numbers). "
             "Use the recipe that it was trained with."
         )
-    tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
     params = {name: tensors[f"params.{name}"] for name in layout.names}
     slots = tuple(tensors[f"slots.{i}"] for i in range(_count(tensors, "slots.")))
     cold = OptimiserState.cold(dynamics, params)

@@ -16,9 +16,11 @@ import yaml
 
 from towpath.data.source import write_atomically
 from towpath.training.components import weighter_options
+from towpath.training.engines import Engine, InProcess
 from towpath.training.evaluation import paired_difference
-from towpath.training.folder import CONFIG, RunFolder, make_new, plain_json, refuse_existing
-from towpath.training.loop import Reporter, resume, train
+from towpath.training.folder import RunFolder, make_new, plain_json, refuse_existing
+from towpath.training.jobs import Job
+from towpath.training.loop import Reporter, TrainingStoppedError
 from towpath.training.recipe import Component, Recipe
 from towpath.training.setup import prepare, with_lasting_paths
 from towpath.training.typed import RecipeError, plain_value
@@ -51,6 +53,20 @@ class Contestant:
             component[key] = plain_value(value)
         weighter_options(component, allowed)  # refuses a misspelt name or option
         return cls(re.sub(r"[^\w.=+-]+", "_", text.strip()), component)
+
+
+class ComparisonIncompleteError(TrainingStoppedError):
+    """Some runs failed; `result` compares the others."""
+
+    def __init__(self, path: Path, result: dict[str, Any], failures: Mapping[str, str]) -> None:
+        asked = len(result["weighters"]) * len(result["seeds"])
+        reasons = "; ".join(f"{name}: {why.rstrip('.')}" for name, why in failures.items())
+        super().__init__(
+            f"{len(failures)} of {asked} runs failed, twice each ({reasons}); expected all to end. "
+            f"The others are compared in {path / RESULT}. Look into what stopped them, then go on "
+            f"with: towpath resume {path}"
+        )
+        self.result = result
 
 
 def is_comparison(path: Path) -> bool:
@@ -98,21 +114,52 @@ def run_comparison(
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
     command: str = "",
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
-    """Run what is not finished yet, then compare; returns what `comparison.json` holds."""
-    recipe, contestants, seeds = asked_for(path, allowed)
-    for seed in seeds:
-        for contestant in contestants:
-            folder = path / run_name(contestant.label, seed)
-            if (folder / CONFIG).exists():
-                resume(folder, reporter, data_root=data_root, allowed=allowed)
-            else:
-                one = replace(recipe, weighter=contestant.component, seed=seed)
-                train(folder, one, reporter, data_root=data_root, allowed=allowed, command=command)
+    """Run what is not finished yet, then compare; returns what `comparison.json` holds.
+
+    Args:
+        path: the comparison's folder.
+        reporter: who is told, where the runs are run here, one after another.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        command: the words of the command line, for the record.
+        engine: who runs them, if not this process.
+
+    Raises:
+        ComparisonIncompleteError: if runs failed, after the others were run and compared.
+    """
+    jobs = missing_runs(path, data_root=data_root, allowed=allowed, command=command)
+    failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
     result = compared(path, allowed)
     text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
     write_atomically(path / RESULT, f"{text}\n".encode())
+    if failures:
+        raise ComparisonIncompleteError(path, result, failures)
     return result
+
+
+def missing_runs(
+    path: Path,
+    *,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
+    command: str = "",
+) -> list[Job]:
+    """The runs of a comparison that are not finished, seed by seed."""
+    recipe, contestants, seeds = asked_for(path, allowed)
+    # whole paths: a run may be taken up in another folder, or on another machine
+    root = None if data_root is None else str(Path(data_root).expanduser().resolve())
+    jobs = []
+    for seed in seeds:
+        for contestant in contestants:
+            name = run_name(contestant.label, seed)
+            if RunFolder(path / name).finished:
+                continue
+            one = replace(recipe, weighter=contestant.component, seed=seed)
+            folder = str((path / name).resolve())
+            jobs.append(Job(name, folder, one.as_mapping(), root, tuple(allowed), command=command))
+    return jobs
 
 
 def asked_for(

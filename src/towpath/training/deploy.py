@@ -17,6 +17,7 @@ from towpath.training.components import make_learner, make_optimizer
 from towpath.training.folder import RunFolder
 from towpath.training.loop import chosen_params
 from towpath.training.recipe import Recipe
+from towpath.training.setup import torch_dtype
 from towpath.training.typed import RecipeError
 
 
@@ -38,7 +39,8 @@ class TrainedLearner:
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
         """The predictor for the task of the support set: images `[S, C, H, W]`, labels `[S]`."""
-        return self.learner.adapt(self.params, support_x, support_y)
+        images = support_x.to(torch_dtype(self.recipe.dtype))
+        return self.learner.adapt(self.params, images, support_y)
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
@@ -54,6 +56,7 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
     learner = make_learner(
         recipe.backbone, recipe.learner, **shape, seed=recipe.seed, allowed=allowed
     )
+    learner.module.to(torch_dtype(recipe.dtype))
     optimizer = make_optimizer(recipe.optimizer, learner.parameters())
     found = load_checkpoint(folder.checkpoints, optimizer.dynamics)
     if found is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from towpath.curvature import Curvature
+from towpath.ranks import ranks_of_this_machine
 from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
 from towpath.training.typed import RecipeError
@@ -89,7 +90,8 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     steps = recipe.training.steps if steps is None else steps
     T, M = recipe.training.horizon, recipe.training.meta_batch_size
     plan_bytes = _plan_bytes(setup)
-    free = free_memory(setup.device)
+    # one answer for all ranks, so that all refuse or none
+    free = setup.ranks.first(lambda: free_memory(setup.device))
     if free is not None and plan_bytes > free:
         P = sum(p.numel() for p in setup.start.params.values())
         raise RecipeError(
@@ -138,7 +140,9 @@ def _plan_bytes(setup: Setup) -> int:
     numbers = sum(p.numel() for p in setup.start.params.values())
     size = next(iter(setup.start.params.values())).element_size()
     stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
-    return stages * training.meta_batch_size * numbers * size
+    # every rank holds its share of a plan; those of one machine have its memory together
+    together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
+    return stages * training.meta_batch_size * numbers * size * together // setup.ranks.size
 
 
 def _fastest(run: Callable[[], object]) -> float:

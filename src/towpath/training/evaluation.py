@@ -90,7 +90,7 @@ def evaluate(
     losses: list[float] = []
     accuracies: list[float] = []
     source = iter(tasks)
-    while batch := list(islice(source, SIDE_BY_SIDE)):
+    while batch := list(islice(source, SIDE_BY_SIDE * objective.ranks.size)):
         said = objective.evaluate(params, batch, gradients=False, seed=seed)
         losses += said.losses.tolist()
         if said.accuracies is not None:

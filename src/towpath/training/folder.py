@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import yaml
@@ -168,6 +168,31 @@ class RunFolder:
         """A small file, whole or not at all."""
         text = json.dumps(plain_json(content), indent=1, ensure_ascii=False)
         write_atomically(self.path / name, f"{text}\n".encode())
+
+
+class Records(Protocol):
+    """Where a run's records go."""
+
+    @property
+    def bytes_written(self) -> int: ...
+    def write(self, record: Mapping[str, Any]) -> None: ...
+    def flush(self) -> None: ...
+    def truncate(self, size: int) -> None: ...
+
+
+class NoRecords:
+    """For the ranks that write nothing."""
+
+    bytes_written = 0
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Nothing: the first rank has the same record."""
+
+    def flush(self) -> None:
+        """Nothing."""
+
+    def truncate(self, size: int) -> None:
+        """Nothing."""
 
 
 class RecordWriter:

@@ -2,12 +2,14 @@
 
 What it costs to be stopped (by a kill, a full disk, Ctrl-C) is at most the steps since the last
 checkpoint: going on from there gives the same bits as never having stopped.
+
+Several ranks of torchrun run the same loop on the same state; the first alone writes and reports.
 """
 
 import logging
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,15 +18,20 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from towpath.ranks import ALONE, LostRankError, Ranks, restarts
 from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
 from towpath.training.components import weighter_options
 from towpath.training.estimate import Estimate, estimate
 from towpath.training.evaluation import Score, evaluate
 from towpath.training.folder import (
+    CONFIG,
     EVALUATIONS,
     SUMMARY,
+    NoRecords,
+    Records,
     RecordWriter,
     RunFolder,
+    plain_json,
     refuse_existing,
     versions,
 )
@@ -70,6 +77,28 @@ class Reporter(Protocol):
         ...
 
 
+class Unheard:
+    """The reporter of a rank that shows nothing."""
+
+    def began(self, setup: Setup, step: int) -> None:
+        """Nothing."""
+
+    def expected(self, cost: Estimate) -> None:
+        """Nothing."""
+
+    def stepped(self, step: int, record: dict[str, Any]) -> None:
+        """Nothing."""
+
+    def validated(self, step: int, score: Score, best: bool) -> None:
+        """Nothing."""
+
+    def tested(self, done: int, total: int) -> None:
+        """Nothing."""
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """Nothing."""
+
+
 def train(
     path: Path,
     recipe: Recipe,
@@ -78,16 +107,25 @@ def train(
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
     command: str = "",
+    ranks: Ranks = ALONE,
+    workers: int | None = None,
 ) -> dict[str, Any]:
-    """A new run in a new folder; returns its summary."""
+    """A new run in a new folder; returns its summary.
+
+    Where torchrun has restarted the ranks, the run that they had begun goes on instead.
+    """
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
     recipe = with_lasting_paths(recipe)
-    refuse_existing(path)
+    if ranks.first(lambda: _begun_before_a_restart(path, recipe)):
+        return resume(
+            path, reporter, data_root=data_root, allowed=allowed, ranks=ranks, workers=workers
+        )
     with one_thread_a_task():
-        setup = prepare(recipe, data_root, allowed)
+        setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         made_with = {**trained_shape(setup), "command": command, "versions": versions()}
-        return _run(RunFolder.create(path, recipe, made_with), setup, reporter)
+        folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with))
+        return _run(folder, setup, reporter)
 
 
 def resume(
@@ -96,15 +134,32 @@ def resume(
     *,
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
+    ranks: Ranks = ALONE,
+    workers: int | None = None,
 ) -> dict[str, Any]:
     """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
-    folder = RunFolder.open(path)
-    summary = folder.summary()
+    folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
         return summary
-    recipe, _ = folder.config()
     with one_thread_a_task():
-        return _run(folder, prepare(recipe, data_root, allowed), reporter)
+        setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
+        return _run(folder, setup, reporter)
+
+
+def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
+    """Whether the folder holds this very run from before a restart; RecipeError for another's."""
+    if restarts() and (path / CONFIG).is_file():
+        found, _ = RunFolder(path).config()
+        # an older run of the same recipe may go on as well: its results would be the same
+        if plain_json(found.as_mapping()) == plain_json(recipe.as_mapping()):
+            return True
+    refuse_existing(path)
+    return False
+
+
+def _opened(path: Path) -> tuple[RunFolder, Recipe, dict[str, Any] | None]:
+    folder = RunFolder.open(path)
+    return folder, folder.config()[0], folder.summary()
 
 
 def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
@@ -121,18 +176,39 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
 
 
 def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
-    for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
-        leftover.unlink(missing_ok=True)
-    found = load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics, setup.device)
-    current = found or Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
+    ranks = setup.ranks
+    if not ranks.is_first:
+        reporter = Unheard()
+    found = ranks.first(lambda: _left_by_the_last_attempt(folder, setup))
+    current = Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
+    if found is not None:
+        current = found.to(setup.device)
     logger.info("%s: training from step %d", folder.path, current.state.step)
     reporter.began(setup, current.state.step)
     remaining = setup.recipe.training.steps - current.state.step
     if remaining > 0:
         reporter.expected(estimate(setup, remaining))
-    with RecordWriter(folder, current.records_bytes) as writer:
-        current = _train(folder, setup, reporter, writer, current)
-    summary, scores = _test(folder, setup, reporter, current)
+    records = RecordWriter(folder, current.records_bytes) if ranks.is_first else None
+    with records or nullcontext():
+        current = _train(folder, setup, reporter, records or NoRecords(), current)
+    scores, seconds = _test(setup, reporter, current)
+    summary = ranks.first(lambda: _concluded(folder, setup, current, scores, seconds))
+    logger.info("%s: ended after step %d", folder.path, current.state.step)
+    reporter.ended(summary)
+    return summary
+
+
+def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | None:
+    for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
+        leftover.unlink(missing_ok=True)
+    return load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics)
+
+
+def _concluded(
+    folder: RunFolder, setup: Setup, current: Checkpoint, scores: dict[str, Score], seconds: float
+) -> dict[str, Any]:
+    """The summary, written with the evaluations that it is of."""
+    summary = summarise(folder, setup, current, scores, seconds)
     folder.write_json(
         EVALUATIONS,
         {
@@ -144,8 +220,6 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
         },
     )
     folder.write_json(SUMMARY, summary)
-    logger.info("%s: ended after step %d", folder.path, current.state.step)
-    reporter.ended(summary)
     return summary
 
 
@@ -153,13 +227,15 @@ def _train(
     folder: RunFolder,
     setup: Setup,
     reporter: Reporter,
-    writer: RecordWriter,
+    writer: Records,
     current: Checkpoint,
 ) -> Checkpoint:
-    recipe = setup.recipe
+    recipe, ranks = setup.recipe, setup.ranks
     began = time.perf_counter() - current.seconds
 
     def save(now: Checkpoint) -> None:
+        if not ranks.is_first:
+            return
         writer.truncate(now.records_bytes)  # lines of a window that was interrupted
         save_checkpoint(folder.checkpoints, now)
 
@@ -182,6 +258,7 @@ def _train(
                 targets=targets,
                 seed=recipe.seed,
             )
+            ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
             spent = complete.training_seconds + time.perf_counter() - window_began
             now = replace(complete, state=state, training_seconds=spent)
             lines = [*records]
@@ -208,7 +285,7 @@ def _train(
                 )
             if _crosses(recipe.training.checkpoint_every, before, state.step):
                 save(complete)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, LostRankError):
         save(complete)
         raise
     save(complete)
@@ -261,9 +338,8 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str,
     return records
 
 
-def _test(
-    folder: RunFolder, setup: Setup, reporter: Reporter, current: Checkpoint
-) -> tuple[dict[str, Any], dict[str, Score]]:
+def _test(setup: Setup, reporter: Reporter, current: Checkpoint) -> tuple[dict[str, Score], float]:
+    """Scores on each test set, and the seconds that they took."""
     params = chosen_params(current)
     tasks = setup.recipe.test.tasks
     total = tasks * len(setup.tests)
@@ -278,8 +354,7 @@ def _test(
                 setup.test_tasks(name, tasks),
                 progress=partial(_tested, reporter, before, total),
             )
-    seconds = time.perf_counter() - began
-    return summarise(folder, setup, current, scores, seconds), scores
+    return scores, time.perf_counter() - began
 
 
 def _tested(reporter: Reporter, before: int, total: int, done: int) -> None:

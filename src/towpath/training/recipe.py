@@ -76,6 +76,7 @@ class Probe:
 Component = dict[str, Any]
 """A component's `name` and its options."""
 
+DTYPES = ("float32", "float64")
 NUMBERS = {
     "training.steps": 1,
     "training.horizon": 1,
@@ -117,7 +118,10 @@ class Recipe:
     """overrides by dotted name that `--budget small` applies"""
     seed: int = 0
     threads: int = 2
+    """tasks computed side by side on a machine, a thread each; no result depends on it"""
     device: str = "cpu"
+    dtype: str = "float32"
+    """of parameters and images; float64 for experiments about rounding"""
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
@@ -151,6 +155,11 @@ class Recipe:
                 raise RecipeError(
                     f"{name} is {value!r}; expected a whole number of at least {low}."
                 )
+        if self.dtype not in DTYPES:
+            raise RecipeError(
+                f"dtype is {self.dtype!r}; expected {' or '.join(DTYPES)}."
+                f"{nearest(self.dtype, DTYPES)}"
+            )
         if 0 < self.trusted.count < self.trusted.per_batch:
             raise RecipeError(
                 f"trusted.per_batch is {self.trusted.per_batch} with trusted.count "

@@ -17,6 +17,7 @@ from towpath.curvature import Objective
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
 from towpath.learners import Learner
+from towpath.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
 from towpath.training.components import data_options, make_learner, make_optimizer, make_weighter
 from towpath.training.device import device_named
 from towpath.training.recipe import Probe, Recipe
@@ -62,7 +63,13 @@ class Setup:
     probes: list[ProbeWindow]
     probe_weighter: TOW
     image_shape: tuple[int, int, int]
-    device: torch.device
+    place: "Place"
+    ranks: Ranks
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.place.device
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
         """The tasks of a window and, for a weighter that plans towards them, its targets.
@@ -70,7 +77,7 @@ class Setup:
         Every weighter trains on the same trusted tasks beside each mini-batch, so that a
         comparison is fair; targets are other trusted tasks than the mini-batch's own.
         """
-        tasks = moved(self.windows.window(position)[:mini_batches], self.device)
+        tasks = self.place.window(self.windows.window(position)[:mini_batches])
         if not self.trusted:
             return tasks, None
         chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
@@ -98,14 +105,46 @@ class Setup:
         return self._tasks(self.tests[name], count)
 
     def _tasks(self, sampler: EpisodeSampler, count: int) -> Iterator[Episode]:
-        return (sampler.episode(i).to(self.device) for i in range(count))
+        return (self.place.task(sampler.episode(i)) for i in range(count))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Device and dtype of a run's tensors."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    def task(self, task: Episode) -> Episode:
+        """The task there; images come as float32."""
+        return task.to(self.device, None if self.dtype == torch.float32 else self.dtype)
+
+    def window(self, window: Window) -> list[list[Episode]]:
+        """The window's tasks there."""
+        return [[self.task(task) for task in batch] for batch in window]
 
 
 def prepare(
-    recipe: Recipe, data_root: str | Path | None = None, allowed: Collection[str] = ()
+    recipe: Recipe,
+    data_root: str | Path | None = None,
+    allowed: Collection[str] = (),
+    *,
+    ranks: Ranks = ALONE,
+    workers: int | None = None,
 ) -> Setup:
-    """Load the data, build the learner and the weighter; ValueError for what does not fit."""
-    device = device_named(recipe.device)
+    """Load the data, build the learner and the weighter; ValueError for what does not fit.
+
+    Args:
+        recipe: what to run.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        ranks: the processes that share the tasks.
+        workers: threads that compute tasks side by side, where not as many as the recipe says:
+            other ranks or other runs have the same cores. No result depends on it.
+    """
+    place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
+    if workers is None:
+        workers = max(1, recipe.threads // ranks_of_this_machine())
     weighter, targets = make_weighter(recipe.weighter, allowed)
     if targets and not recipe.trusted.count:
         raise RecipeError(
@@ -125,7 +164,7 @@ def prepare(
         seed=recipe.seed,
         allowed=allowed,
     )
-    learner.module.to(device)
+    learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
@@ -142,28 +181,29 @@ def prepare(
     return Setup(
         recipe=recipe,
         learner=learner,
-        objective=Objective(learner, workers=recipe.threads),
+        objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
         targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=_trusted(recipe, train, data_root, device),
+        trusted=_trusted(recipe, train, data_root, place),
         validation=validation,
         tests=tests,
-        probes=[_probe(recipe, probe, data_root, device) for probe in recipe.probes],
+        probes=[_probe(recipe, probe, data_root, place) for probe in recipe.probes],
         probe_weighter=weighter if isinstance(weighter, TOW) and not targets else TOW(),
         image_shape=train.image_shape,
-        device=device,
+        place=place,
+        ranks=ranks,
     )
 
 
-def moved(window: Window, device: torch.device) -> list[list[Episode]]:
-    """The window's tasks on the device."""
-    return [[task.to(device) for task in batch] for batch in window]
+def torch_dtype(name: str) -> torch.dtype:
+    """The dtype of a recipe."""
+    return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
 def _trusted(
-    recipe: Recipe, train: ClassPool, data_root: str | Path | None, device: torch.device
+    recipe: Recipe, train: ClassPool, data_root: str | Path | None, place: Place
 ) -> list[Episode]:
     count, name = recipe.trusted.count, recipe.trusted.data
     if not count:
@@ -177,7 +217,7 @@ def _trusted(
                 "data.channels."
             )
         train = own
-    return [task.to(device) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
+    return [place.task(task) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
 
 
 def with_lasting_paths(recipe: Recipe) -> Recipe:
@@ -198,9 +238,7 @@ def set_label(name: str) -> str:
     return Path(name).name or name
 
 
-def _probe(
-    recipe: Recipe, probe: Probe, data_root: str | Path | None, device: torch.device
-) -> ProbeWindow:
+def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None, place: Place) -> ProbeWindow:
     pool: ClassPool = load(
         recipe.data["name"], root=data_root, split=probe.split, **data_options(recipe.data)
     )
@@ -211,7 +249,7 @@ def _probe(
     spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
     windows = Windows(sampler, probe.horizon, probe.meta_batch_size)
-    return ProbeWindow(probe, moved(windows.window(0), device))
+    return ProbeWindow(probe, place.window(windows.window(0)))
 
 
 def trained_shape(setup: Setup) -> dict[str, Any]:

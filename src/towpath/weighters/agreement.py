@@ -41,6 +41,8 @@ class Oracle(MiniBatchWeighter):
     The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
     """
 
+    uses_gradients = False
+
     def weights(
         self,
         losses: Tensor,

@@ -118,6 +118,8 @@ class _ByLoss(MiniBatchWeighter):
 class Exploration(_ByLoss):
     """More weight on tasks with a high loss."""
 
+    uses_gradients = False
+
     def weights(
         self,
         losses: Tensor,
@@ -132,6 +134,8 @@ class Exploration(_ByLoss):
 @dataclass(frozen=True)
 class Exploitation(_ByLoss):
     """More weight on tasks with a low loss."""
+
+    uses_gradients = False
 
     def weights(
         self,

@@ -5,7 +5,7 @@ base class steps it through the T mini-batches of a window, so that every weight
 `plan` call as TOW.
 
     losses     [M]      query loss of each task at the current parameters
-    gradients  [M, P]   one row a task
+    gradients  [M, P]   one row a task; [M, 0] for a weighter that says it does not look at them
     infos               the tasks' info dictionaries (group, classes, ...), empty for plain tasks
     state               what the weighter remembers: a dict of plain numbers, strings and lists
 """
@@ -15,13 +15,13 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from towpath.control import Status
-from towpath.curvature import Objective
+from towpath.curvature import Evaluation, Objective
 from towpath.weighters.plan import Plan
 from towpath.weighters.start import (
     ModelLike,
@@ -34,7 +34,6 @@ from towpath.weighters.start import (
 from towpath.weighters.window import (
     NOTHING_MUTED,
     Muted,
-    bad_indices,
     stacked_accuracies,
     stage_seed,
 )
@@ -42,6 +41,16 @@ from towpath.weighters.window import (
 
 class MiniBatchWeighter(ABC):
     """Base of the weighters that decide mini-batch by mini-batch."""
+
+    uses_gradients: ClassVar[bool] = True
+    """False where `weights` does not look at the gradients: ranks that share the tasks then send
+    one weighted sum, not every task's gradient."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # a new rule looks at the gradients unless it says otherwise, whatever it derives from
+        if "weights" in vars(cls) and "uses_gradients" not in vars(cls):
+            cls.uses_gradients = True
 
     @abstractmethod
     def weights(
@@ -96,13 +105,13 @@ class MiniBatchWeighter(ABC):
                 start.buffers.restore()
             losses.append(said.losses)
             accuracies.append(said.accuracies)
-            wrong = bad_indices(said.losses, said.gradients)
+            wrong = said.bad_indices()
             if wrong:
                 status, bad = Status.NON_FINITE_NOMINAL, Muted(frozenset((t, i) for i in wrong))
                 break
-            w, memory = self._decide(said.losses, said.gradients, batch, skip, memory)
+            w, memory = self._decide(said, batch, skip, memory)
             rows.append(w)
-            after = start.optimizer.dynamics.step(here, w @ said.gradients)
+            after = start.optimizer.dynamics.step(here, said.held.weighted(w))
             if not after.is_finite():
                 status = Status.NON_FINITE_NOMINAL
                 break
@@ -133,14 +142,15 @@ class MiniBatchWeighter(ABC):
 
     def _decide(
         self,
-        losses: Tensor,
-        gradients: Tensor,
+        said: Evaluation,
         batch: Sequence[Any],
         skip: set[int],
         memory: dict[str, Any],
     ) -> tuple[Tensor, dict[str, Any]]:
         """The rule on the tasks that have numbers; the others weigh nothing."""
         keep = [i for i in range(len(batch)) if i not in skip]
+        losses = said.losses
+        gradients = said.gradients if self.uses_gradients else losses.new_zeros(len(losses), 0)
         w = torch.zeros_like(losses)
         if not keep:
             return w, memory

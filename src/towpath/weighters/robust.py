@@ -23,6 +23,8 @@ class CVaR(MiniBatchWeighter):
         tail: fraction of the tasks that make up the tail, above 0 and at most 1.
     """
 
+    uses_gradients = False
+
     tail: float = 0.5
 
     def __post_init__(self) -> None:
@@ -57,6 +59,8 @@ class GroupDRO(MiniBatchWeighter):
     Args:
         rate: step size of the exponentiated gradient (0.01 in the paper).
     """
+
+    uses_gradients = False
 
     rate: float = 0.01
 

@@ -69,7 +69,7 @@ def steer(
 
     def decide(t: int, state: State, J: Tensor) -> Tensor:
         b = problem.linearise(state, J.mean(0)).b
-        g = (J @ (b * costates[t]).sum(0)).double()
+        g = problem.ranks.total((J @ (b * costates[t]).sum(0)).double())
         return nearest(prior.mu - g / precisions[t], bounds)
 
     uniform = nominal.actions

@@ -16,6 +16,8 @@ from towpath.weighters.window import stage_seed
 class Uniform(MiniBatchWeighter):
     """Weights 1/M: what everybody does, and the baseline of every comparison."""
 
+    uses_gradients = False
+
     def weights(
         self,
         losses: Tensor,
@@ -35,6 +37,8 @@ class Random(MiniBatchWeighter):
         concentration: 1 is uniform on the simplex; larger is closer to 1/M.
         seed: the draws; the n-th mini-batch of a training always gets the n-th draw.
     """
+
+    uses_gradients = False
 
     concentration: float = 1.0
     seed: int = 0

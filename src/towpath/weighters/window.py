@@ -12,6 +12,11 @@ evaluated once: its state is given, and its curvature enters nothing.
 Planning on a part (`share` < 1): a trajectory that will be modelled is rolled out on a share of
 each query set, stages 2..T; the last one is the training itself, on whole tasks, and watches the
 loss of the parts, so that costs are compared on the same images.
+
+Where several ranks share the tasks, each holds the whole state and steps it, but models its own
+coordinates of it only: gradients `[M, c]`, cost terms and the states of a trajectory are parts, and
+the solver's few sums over coordinates are added up over the ranks. A rollout that nobody will model
+needs no single gradient, only their weighted sum.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,12 +36,13 @@ from towpath.control import (
     Trajectory,
     Work,
 )
-from towpath.curvature import Curvature, CurvatureKind, Evaluation, Objective
-from towpath.dynamics import Linearisation, State
+from towpath.curvature import Columns, Curvature, CurvatureKind, Evaluation, Objective
+from towpath.dynamics import Linearisation, State, restricted
 from towpath.weighters.start import Start
 
 Decide = Callable[[int, State, Tensor], Tensor]
-"""(stage t, state before the step, gradients [M, P]) -> weights [M], float64."""
+"""(stage t, state before the step, gradients [M, P]) -> weights [M], float64; state and gradients
+at the rank's own coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,7 @@ class CostTerms:
 
 @dataclass(frozen=True, eq=False)
 class StagePoint:
-    """What one stage of a rollout leaves for its model."""
+    """What one stage of a rollout leaves for its model, at the rank's own coordinates."""
 
     state: State
     weights: Tensor
@@ -59,6 +65,8 @@ class StagePoint:
     J: Tensor
     gam: Tensor
     cost: CostTerms | None
+    whole_x: Tensor | None
+    """`[P]`, where the true Hessian will be asked for products"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +132,6 @@ class Muted:
 NOTHING_MUTED = Muted()
 
 
-def bad_indices(losses: Tensor, gradients: Tensor) -> list[int]:
-    """Tasks with a loss or a gradient that is not finite."""
-    good = torch.isfinite(losses) & torch.isfinite(gradients).all(1)
-    return [int(i) for i in (~good).nonzero()[:, 0]]
-
-
 def stacked_accuracies(rows: Sequence[Tensor | None]) -> Tensor | None:
     """`[T, M]`; zeros where a whole mini-batch is muted, None where the tasks have no classes."""
     known = [row for row in rows if row is not None]
@@ -165,6 +167,9 @@ class WindowProblem:
         seed: int = 0,
     ) -> None:
         self.objective, self.start = objective, start
+        self.ranks = objective.ranks
+        own = self.ranks.bounds(start.layout.total)
+        self._own_dynamics = restricted(start.optimizer.dynamics, own)
         self.window, self.targets = window, targets
         self.curvature, self.probes = curvature, probes
         self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
@@ -208,17 +213,18 @@ class WindowProblem:
         finite = feasible = True
         bad = NOTHING_MUTED
         for t in range(len(self.window)):
-            u = policy(t, coordinates(state, frozen=self.frozen_moments)).to(state.x)
+            part = self._own(state)
+            u = policy(t, coordinates(part, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
             w = u.softmax(-1) if self.softmax else u
-            here, done = self._evaluate_stage(t, state, w, derivatives)
+            here, done = self._evaluate_stage(t, state, w, derivatives, decide is not None)
             work = work + done
-            bad = Muted(tasks=frozenset((t, i) for i in bad_indices(here.losses, here.gradients)))
+            bad = Muted(tasks=frozenset((t, i) for i in here.bad_indices()))
             if decide is not None and not bad:
-                u = w = decide(t, state, here.gradients).to(state.x)
-            gradient = w @ here.gradients
+                u = w = decide(t, part, here.held.values).to(state.x)
+            gradient = here.held.weighted(w)
             after = self.start.optimizer.dynamics.step(state, gradient)
             actions.append(u)
             weights.append(w)
@@ -228,9 +234,9 @@ class WindowProblem:
             if not finite:
                 break
             if derivatives:
-                states.append(state)
+                states.append(part)
                 cost = pending if self.targets is not None else _own_cost(here)
-                points.append(StagePoint(state, w, gradient, here.gradients, _gam(here), cost))
+                points.append(self._point(part, w, gradient, here, cost, state.x))
             if self.targets is None:
                 seen = here.losses if here.watched is None else here.watched
                 costs.append(float(seen.double().sum()))
@@ -266,6 +272,27 @@ class WindowProblem:
             ),
         )
 
+    def _own(self, state: State) -> State:
+        """The state at the rank's own coordinates."""
+        if self.ranks.size == 1:
+            return state
+        slots = tuple(self.ranks.part(slot) for slot in state.slots)
+        return State(self.ranks.part(state.x), slots, state.steps)
+
+    def _point(
+        self,
+        part: State,
+        w: Tensor,
+        gradient: Tensor,
+        here: Evaluation,
+        cost: CostTerms | None,
+        x: Tensor,
+    ) -> StagePoint:
+        assert isinstance(here.held, Columns)
+        whole_x = x if self.exact_adjoint else None
+        J = here.held.values
+        return StagePoint(part, w, self.ranks.part(gradient), J, _gam(here), cost, whole_x)
+
     def model(self, trajectory: Trajectory, *, last: bool = False, states: bool = True) -> Model:
         """Linearise each step, quadraticise each cost; free what is read if this is the last."""
         rollout: Rollout = trajectory.payload
@@ -279,13 +306,13 @@ class WindowProblem:
             stages.append(self._stage_model(t, points[0 if last else t]))
             if last:
                 del points[0]
-        return Model(
-            stages, None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
-        )
+        end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
+        return Model(stages, end, self.ranks.total)
 
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
-        """A and b of one step; x alone where the moments are frozen."""
-        lin = self.start.optimizer.dynamics.linearise(state, gradient)
+        """A and b of one step at the rank's own coordinates; x alone where the moments are
+        frozen."""
+        lin = self._own_dynamics.linearise(state, gradient)
         return lin.frozen() if self.frozen_moments else lin
 
     def half_models(self, trajectory: Trajectory, model: Model) -> tuple[Model, Model]:
@@ -301,7 +328,8 @@ class WindowProblem:
                 StageModel(stage.A, stage.b, stage.J, gradient(point.cost, half), stage.C_xx)
                 for stage, point in zip(model.stages, rollout.points, strict=True)
             ]
-            return Model(stages, TerminalCost(gradient(rollout.terminal, half), zero))
+            end = TerminalCost(gradient(rollout.terminal, half), zero)
+            return Model(stages, end, self.ranks.total)
 
         return with_half(0), with_half(1)
 
@@ -314,7 +342,7 @@ class WindowProblem:
         return self.window[t] if self.parts is None else self.parts[t]
 
     def _evaluate_stage(
-        self, t: int, state: State, w: Tensor, derivatives: bool
+        self, t: int, state: State, w: Tensor, derivatives: bool, columns: bool
     ) -> tuple[Evaluation, Work]:
         if t == 0 and self._first is not None:
             return self._first, Work()
@@ -330,7 +358,10 @@ class WindowProblem:
         if derivatives and t > 0 and self.curvature != "none":
             rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
             curvature = Curvature(self.curvature, torch.stack(rows), self.probes)
-        here = self._evaluate(t, state, tasks, curvature, self.muted.at(t), watched=watched)
+        columns = derivatives or t == 0 or columns
+        here = self._evaluate(
+            t, state, tasks, curvature, self.muted.at(t), columns=columns, watched=watched
+        )
         if t == 0:
             self._first = here
         sketches = len(tasks) * self.probes if curvature else 0
@@ -350,7 +381,14 @@ class WindowProblem:
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
         skip = self.muted.targets_at(t) if self.targets is not None else self.muted.at(t)
         here = self._evaluate(
-            t + 1, state, tasks, curvature, skip, gradients=derivatives, all_used=False
+            t + 1,
+            state,
+            tasks,
+            curvature,
+            skip,
+            gradients=derivatives,
+            columns=True,
+            all_used=False,
         )
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
         value = float(here.losses.double().sum())
@@ -358,7 +396,8 @@ class WindowProblem:
         wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
         if not derivatives:
             return None, value, work, wrong
-        J = here.gradients
+        assert isinstance(here.held, Columns)
+        J = here.held.values
         # alternate the first member, so that one target a mini-batch still makes two halves
         halves = torch.stack([J[t % 2 :: 2].sum(0), J[1 - t % 2 :: 2].sum(0)])
         C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
@@ -373,6 +412,7 @@ class WindowProblem:
         skip: set[int],
         *,
         gradients: bool = True,
+        columns: bool = False,
         all_used: bool = True,
         watched: Sequence[Any] | None = None,
     ) -> Evaluation:
@@ -383,6 +423,7 @@ class WindowProblem:
                 tasks,
                 curvature=curvature,
                 gradients=gradients,
+                columns=columns,
                 skip=skip,
                 all_used=all_used,
                 watched=watched,
@@ -411,7 +452,8 @@ class WindowProblem:
         )
 
     def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
-        x, weights = point.state.x, point.weights  # not the point, which holds the gradients
+        assert point.whole_x is not None
+        x, weights = point.whole_x, point.weights  # not the point, which holds the gradients
 
         def product(y: Tensor) -> Tensor:
             params = self.start.layout.unflatten(x)
@@ -434,16 +476,13 @@ class WindowProblem:
 
 
 def _gam(here: Evaluation) -> Tensor:
-    """Curvature of the weighted loss `[P]`: row 0 of the sums."""
-    return (
-        here.gradients.new_zeros(here.gradients.shape[1])
-        if here.curvature is None
-        else (here.curvature[0])
-    )
+    """Curvature of the weighted loss at the rank's own coordinates: row 0 of the sums."""
+    J = here.held.values
+    return J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0]
 
 
 def _own_cost(here: Evaluation) -> CostTerms:
-    J = here.gradients
+    J = here.held.values
     # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
     # (in place: the row is this stage's own, and a copy would be one of the largest things kept)
     C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min_(0)

@@ -1,0 +1,39 @@
+"""The process of one run: `python -m towpath.training.child` takes a job as JSON on its input.
+
+It writes an event a line to its output, and ends with 0, with 143 after SIGTERM (the checkpoint is
+written), or with 1 and the reason as its last event. If whoever started it is gone it stops too.
+"""
+
+import json
+import sys
+from typing import Any
+
+from towpath.stopping import Terminated, exit_code, heeding_sigterm
+from towpath.training.allocator import keep_freed_memory
+from towpath.training.jobs import Job, Telling, reason_of
+
+
+def main() -> int:
+    """Run the job that stands on the input."""
+    job = Job.from_json(sys.stdin.read())
+    keep_freed_memory()
+    try:
+        with heeding_sigterm():
+            job.run(Telling(_tell))
+    except Terminated:
+        return exit_code()
+    except BrokenPipeError:
+        return 1
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other runs go on
+        _tell({"kind": "failed", "reason": reason_of(error)})
+        return 1
+    return 0
+
+
+def _tell(event: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

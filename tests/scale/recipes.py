@@ -1,0 +1,73 @@
+"""The small experiments that must come out the same in one process and over ranks."""
+
+from typing import Any
+
+from tests.training.runs import TINY
+
+WINDOWS, HORIZON = 20, 2
+BACKTRACK = {"name": "tow", "bounds": "backtrack"}
+CASES: dict[str, dict[str, Any]] = {
+    # name: weighter, or the sections that differ
+    "uniform": {"weighter": {"name": "uniform"}},
+    "exploration": {"weighter": {"name": "exploration"}},
+    "project": {"weighter": {"name": "tow"}},
+    "backtrack": {"weighter": BACKTRACK},
+    "exact": {"weighter": {**BACKTRACK, "value": "exact"}},
+    "targets": {"weighter": {"name": "tow-targets"}, "trusted": {"count": 5, "per_batch": 3}},
+    "fast": {"weighter": {"name": "tow-fast"}},
+    "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
+}
+MORE: dict[str, dict[str, Any]] = {
+    "gradient-agreement": {"weighter": {"name": "gradient-agreement"}},
+    "faithful": {"weighter": {"name": "tow-faithful"}},
+    "auto": {"weighter": {"name": "tow-auto", "terminal": "replay"}},
+    "fast targets": {
+        "weighter": {"name": "tow-targets-fast"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "softmax": {"weighter": {"name": "tow", "normalise": "softmax", "bounds": "none"}},
+    "true adjoint": {
+        "weighter": {"name": "tow", "adjoint": "exact", "curvature": "hutchinson"},
+        "learner": {"name": "maml", "adaptation_steps": 1, "first_order": False},
+    },
+    "true adjoint, feedback": {
+        "weighter": {**BACKTRACK, "adjoint": "exact", "value": "exact"},
+        "backbone": {"name": "mlp", "hidden": [6]},
+    },
+    "momentum": {
+        "weighter": {"name": "tow"},
+        "optimizer": {"name": "sgd", "meta_lr": 0.01, "momentum": 0.9},
+    },
+    "conv": {
+        "weighter": {"name": "tow"},
+        "backbone": {"name": "conv4", "filters": 4},
+        "optimizer": {"name": "adam", "meta_lr": 1e-4},
+    },
+    "more ranks than tasks": {"weighter": {"name": "tow"}, "tasks": 2},
+}
+
+
+def recipes(
+    cases: dict[str, dict[str, Any]],
+    tasks: int = 7,
+    windows: int = WINDOWS,
+    dtype: str = "float64",
+) -> dict[str, dict[str, Any]]:
+    """The tiny recipe for each case, without trusted tasks unless it says so."""
+    made = {}
+    for name, case in cases.items():
+        sections = {key: value for key, value in case.items() if key != "tasks"}
+        training = {
+            "steps": windows * HORIZON,
+            "horizon": HORIZON,
+            "meta_batch_size": case.get("tasks", tasks),
+            "checkpoint_every": 100,
+        }
+        common = {
+            "trusted": {},
+            "training": training,
+            "dtype": dtype,
+            "validation": {"every": 20, "tasks": 3},
+        }
+        made[name] = {**TINY, **common, **sections}
+    return made
