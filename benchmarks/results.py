@@ -18,6 +18,7 @@ import yaml
 from towpath.reports.audit import audit
 from towpath.reports.paper import TABLE_1
 from towpath.training.compare import ASKED, RESULT
+from towpath.training.summary import weight_by_label
 
 DOCS = Path("docs/results")
 README = Path("README.md")
@@ -47,8 +48,16 @@ class Finished:
         self.records = {run["folder"]: self._read(run["folder"]) for run in self.result["runs"]}
 
     def _read(self, run: str) -> list[dict[str, Any]]:
-        lines = (self.folder / run / "records.jsonl").read_text().splitlines()
-        return [json.loads(line) for line in lines]
+        """The records, of the stream's own tasks: trusted ones, which come last, are not judged."""
+        own = self.recipe["training"]["meta_batch_size"]
+        kept = []
+        for line in (self.folder / run / "records.jsonl").read_text().splitlines():
+            record = json.loads(line)
+            if "weights" in record and "probe" not in record:
+                for key in ("weights", "tasks"):
+                    record[key] = record[key][:own]
+            kept.append(record)
+        return kept
 
     def runs(self, label: str) -> list[dict[str, Any]]:
         """A weighter's runs, one a seed."""
@@ -73,7 +82,8 @@ class Finished:
 
     def ratio(self, label: str) -> str:
         """Weight of wrong tasks over clean ones."""
-        found = [r["weight_by_label"]["ratio"] for r in self.runs(label) if r["weight_by_label"]]
+        each = [weight_by_label(self.records[run["folder"]]) for run in self.runs(label)]
+        found = [one["ratio"] for one in each if one]
         return f"{statistics.fmean(found):.2f} : 1" if found else "-"
 
     def work(self, label: str) -> str:
@@ -81,7 +91,7 @@ class Finished:
         return f"{statistics.fmean(r['evaluations'] / r['steps'] for r in self.runs(label)):.2f}"
 
     def detector(self, label: str) -> float | None:
-        """Area under the curve for wrong tasks, last 100 steps of the first 200, mean of seeds."""
+        """Area under the curve for wrong tasks, last 100 steps, mean of the seeds."""
         areas = [
             found.area_under_curve
             for run in self.runs(label)

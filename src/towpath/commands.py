@@ -437,6 +437,8 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     """`towpath demo`: the main job on the built-in data, with something to look at."""
     recipe = read_recipe("demo", budget=budget)
     console.print(recipe.about, highlight=False)
+    if common.grid is None:  # small tasks: a process a core beats two threads in one
+        common = replace(common, grid=Grid(jobs=os.cpu_count()))
     if is_comparison(out):
         go_on_comparing(console, out, common)
     else:
@@ -454,10 +456,10 @@ def _demo_tasks(out: Path, common: Common) -> Path:
     folder = RunFolder(out / run_name("tow-targets", seed))
     last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
     setup = prepare(replace(recipe, seed=seed), common.data_root)
-    episodes: list[Episode] = [
-        setup.windows.sampler.episode(task["index"]) for task in last["tasks"]
-    ]
-    order = np.argsort(last["weights"])
+    # the mini-batch's own tasks; those after them are trusted ones of another stream
+    own = last["tasks"][: recipe.training.meta_batch_size]
+    episodes: list[Episode] = [setup.windows.sampler.episode(task["index"]) for task in own]
+    order = np.argsort(last["weights"][: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
         out / "tasks.png",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.training.runs import run, tiny
 from towpath.cli import main
 from towpath.reports import audit
+from towpath.training.summary import weight_by_label
 
 
 def record(step, weights, wrong):
@@ -64,3 +65,11 @@ def test_the_command_lists_the_tasks_and_draws_them(tmp_path, capsys):
 def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
     assert main(["audit", str(tmp_path)]) == 2
     assert "expected a run folder" in capsys.readouterr().err
+
+
+def test_trusted_tasks_are_not_judged():
+    one = record(1, [0.1, 0.9, 2.0], [True, False, False])
+    one["tasks"][2]["trusted"] = True
+    result = audit([one])
+    assert [task.index for task in result.tasks] == [10, 11]
+    assert weight_by_label([one])["ratio"] == pytest.approx(0.1 / 0.9)

@@ -100,8 +100,12 @@ class Windows(Iterator[Window]):
 
 
 def trusted_pool(pool: ClassPool, spec: EpisodeSpec, count: int, seed: int = 0) -> list[Episode]:
-    """`count` tasks drawn once, labels clean, from a random stream apart from the training's."""
+    """`count` tasks drawn once, labels clean, from a random stream apart from the training's.
+
+    Their `info` says that they are trusted, so that nobody takes them for what is to be judged.
+    """
     if count < 1:
         raise DataError(f"count is {count}; expected at least 1 trusted task. Correct it.")
     sampler = EpisodeSampler(pool, replace(spec, label_noise=0.0), seed, stream="trusted")
-    return [sampler.episode(index) for index in range(count)]
+    drawn = [sampler.episode(index) for index in range(count)]
+    return [replace(task, info={**task.info, "trusted": True}) for task in drawn]

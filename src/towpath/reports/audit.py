@@ -59,6 +59,8 @@ def audit(records: Iterable[dict[str, Any]], last: int = 100) -> Audit | None:
     for record in weighed:
         mean = sum(record["weights"]) / len(record["weights"])
         for weight, info in zip(record["weights"], record["tasks"], strict=True):
+            if info.get("trusted"):  # known to be good: not what is judged
+                continue
             tasks.append(
                 TrustedTask(
                     step=record["step"],

@@ -49,7 +49,8 @@ def summarise(
 
 
 def weight_by_label(records: Iterable[dict[str, Any]]) -> dict[str, float] | None:
-    """Mean weight, relative to its mini-batch's mean, of mislabelled and of clean tasks.
+    """Mean weight, relative to its mini-batch's mean, of mislabelled and of clean tasks; trusted
+    tasks are neither.
 
     None where no task was mislabelled on purpose.
     """
@@ -60,6 +61,8 @@ def weight_by_label(records: Iterable[dict[str, Any]]) -> dict[str, float] | Non
             continue
         mean = sum(record["weights"]) / len(record["weights"])
         for weight, task in zip(record["weights"], record["tasks"], strict=True):
+            if task.get("trusted"):
+                continue
             wrong = bool(task.get("mislabelled"))
             totals[wrong] += weight / mean if mean else 0.0
             counts[wrong] += 1
