@@ -6,6 +6,7 @@ in part. A plan keeps about 3 T M P numbers beyond the evaluation; where that ca
 refused before it begins.
 """
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,27 +103,27 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     window, goals = setup.window(0, recipe.training.steps)
     batch, params = window[0], setup.start.params
     objective = setup.objective
-    whole = _fastest(lambda: objective.evaluate(params, batch))
+    whole = _usual(lambda: objective.evaluate(params, batch))
     extra = len(goals[0]) / len(batch) if goals else 0.0
     work = window_work(setup.weighter, T, extra)
     seconds = whole * (work.evaluations + FORWARD * work.forwards)
     if work.sketches:
         ones = torch.ones(1, len(batch))
-        sketched = _fastest(
+        sketched = _usual(
             lambda: objective.evaluate(params, batch, curvature=Curvature("gauss-newton", ones))
         )
         seconds += max(0.0, sketched - whole) * work.sketches
     if work.parts and isinstance(setup.weighter, TOW):
         share = setup.weighter.query_share
         part = [objective.part(task, share) for task in batch]
-        seconds += work.parts * _fastest(lambda: objective.evaluate(params, part))
+        seconds += work.parts * _usual(lambda: objective.evaluate(params, part))
     size = M + recipe.trusted.per_batch if setup.trusted else M
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
     name = next(iter(setup.tests))
     per_task = (
-        _fastest(lambda: evaluate(objective, params, setup.test_tasks(name, MEASURED_TASKS)))
+        _usual(lambda: evaluate(objective, params, setup.test_tasks(name, MEASURED_TASKS)))
         / MEASURED_TASKS
     )
     return Estimate(
@@ -145,14 +146,14 @@ def _plan_bytes(setup: Setup) -> int:
     return stages * training.meta_batch_size * numbers * size * together // setup.ranks.size
 
 
-def _fastest(run: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few runs: what else the machine does only slows it down."""
+def _usual(run: Callable[[], object]) -> float:
+    """Seconds of a run, the median of a few: what else the machine does will go on."""
     times = []
     for _ in range(MEASURED_TIMES):
         began = time.perf_counter()
         run()
         times.append(time.perf_counter() - began)
-    return min(times)
+    return statistics.median(times)
 
 
 def free_memory(device: torch.device) -> int | None:
