@@ -36,7 +36,7 @@ CONTENDERS: dict[str, tp.TOW | tp.Uniform] = {
     "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
     "TOW.fast()": tp.TOW.fast(),
     "TOW.towards_targets()": tp.TOW.towards_targets(),
-    "TOW.towards_targets(query_share=1/3)": tp.TOW.towards_targets(query_share=1 / 3),
+    "TOW.towards_targets(query_share=0.25)": tp.TOW.towards_targets(query_share=0.25),
 }
 """with targets: two a mini-batch"""
 

@@ -106,7 +106,7 @@ def test_costs_are_those_of_the_parts_along_the_training():
         x = x - RATE * plan.weights[t] @ objective.evaluate(here, batch).gradients
     assert plan.cost == pytest.approx(total, rel=1e-12)
     assert plan.cost <= plan.nominal_cost
-    assert "planned on 33% of each query set" in str(plan)
+    assert "planned on 25% of each query set" in str(plan)
 
 
 def test_a_rejected_trial_leaves_training_with_uniform_weights():
@@ -132,9 +132,6 @@ def test_work_is_counted():
     plan = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
     assert (plan.part_evaluations, plan.sketches) == (T - 1, 0)
     assert plan.evaluations == T  # training itself; stage 1 is shared
-    objective, params, window = scene(seed=0)  # here the parts' own steps were the better ones
-    doubtful = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
-    assert doubtful.evaluations == T + (T - 1)  # and once more with uniform weights
 
 
 @pytest.mark.parametrize("bounds", ["project", "simplex"])

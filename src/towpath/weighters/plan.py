@@ -76,7 +76,8 @@ class Plan:
 
     @property
     def actual_decrease(self) -> float:
-        """How much the true cost fell below the nominal's; never negative."""
+        """How much the true cost fell below the nominal's; never negative, but for chance where
+        the plan was made on a part of the query sets."""
         return self.nominal_cost - self.cost
 
     @property

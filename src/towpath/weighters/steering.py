@@ -8,8 +8,10 @@
 The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
 gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
 and w_t is its exact minimiser. The trial is the training: its cost is watched on the parts. The
-nominal took other steps (those of the parts), so where the trial is not below it, training with
-uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
+nominal took other steps (those of the parts), so the two differ by chance, too: the trial is
+accepted unless it is above the nominal by more than one standard error of the difference over the
+tasks. Where it is, training with uniform weights decides: both are rolled out on whole tasks then,
+and the cheaper one is kept.
 """
 
 import time
@@ -76,7 +78,7 @@ def steer(
     trial = problem.rollout(lambda t, z: uniform[t], derivatives=False, decide=decide)  # noqa: ARG005
     work, base = trial.work, nominal
     change = trial.cost(prior) - nominal.cost(prior)
-    accepted = trial.finite and change <= 0.0
+    accepted = trial.finite and change <= _chance(trial, nominal)
     if not accepted:
         base = problem.rollout(lambda t, z: uniform[t], derivatives=False)  # noqa: ARG005
         work = work + base.work
@@ -96,6 +98,13 @@ def steer(
         return Steered(trial, Status.ITERATION_LIMIT, base, (line,))
     status = Status.LINE_SEARCH_FAILED if base.finite else Status.NON_FINITE_NOMINAL
     return Steered(base, status, base, (line,))
+
+
+def _chance(trial: Trajectory, nominal: Trajectory) -> float:
+    """Standard error of the difference of two costs, from the differences of single tasks."""
+    pairs = zip(trial.payload.counted, nominal.payload.counted, strict=True)
+    each = torch.cat([mine - theirs for mine, theirs in pairs])
+    return float(each.std() * len(each) ** 0.5) if len(each) > 1 else 0.0
 
 
 def nearest(weights: Tensor, bounds: BoundsKind) -> Tensor:

@@ -84,6 +84,8 @@ class Rollout:
     terminal: CostTerms | None
     bad: "Muted"
     """the tasks that made the trajectory non-finite"""
+    counted: list[Tensor]
+    """losses of single tasks that make up the cost, stage by stage, float64"""
     trained: bool = True
     """whether the steps were those of training: on whole tasks"""
 
@@ -204,7 +206,7 @@ class WindowProblem:
         actions: list[Tensor] = []
         weights: list[Tensor] = []
         states: list[State] = []
-        costs: list[float] = []
+        counted: list[Tensor] = []
         losses: list[Tensor] = []
         accuracies: list[Tensor | None] = []
         points: list[StagePoint] = []
@@ -239,14 +241,16 @@ class WindowProblem:
                 points.append(self._point(part, w, gradient, here, cost, state.x))
             if self.targets is None:
                 seen = here.losses if here.watched is None else here.watched
-                costs.append(float(seen.double().sum()))
+                counted.append(seen.double())
             state = after
             extra = self._tasks_after(t)
             pending = None
             if extra:
-                pending, value, done, wrong = self._evaluate_cost(t, state, extra, derivatives)
+                pending, losses_after, done, wrong = self._evaluate_cost(
+                    t, state, extra, derivatives
+                )
                 work = work + done
-                costs.append(value)
+                counted.append(losses_after)
                 if wrong:
                     finite, bad = False, Muted(targets=frozenset((t, i) for i in wrong))
                     break
@@ -256,7 +260,7 @@ class WindowProblem:
         return Trajectory(
             actions=rows,
             states=Coordinates(states, frozen=self.frozen_moments),
-            state_costs=costs,
+            state_costs=[float(row.sum()) for row in counted],
             finite=finite,
             feasible=feasible,
             work=work,
@@ -268,6 +272,7 @@ class WindowProblem:
                 points=points,
                 terminal=terminal,
                 bad=bad,
+                counted=counted,
                 trained=not planning,
             ),
         )
@@ -373,7 +378,7 @@ class WindowProblem:
 
     def _evaluate_cost(
         self, t: int, state: State, tasks: Sequence[Any], derivatives: bool
-    ) -> tuple[CostTerms | None, float, Work, list[int]]:
+    ) -> tuple[CostTerms | None, Tensor, Work, list[int]]:
         curvature = None
         if derivatives and self.curvature != "none":
             ones = state.x.new_ones(1, len(tasks))
@@ -391,17 +396,17 @@ class WindowProblem:
             all_used=False,
         )
         work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
-        value = float(here.losses.double().sum())
+        losses = here.losses.double()
         # a gradient that is not finite leaves the trajectory finite: the model will say so
         wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
         if not derivatives:
-            return None, value, work, wrong
+            return None, losses, work, wrong
         assert isinstance(here.held, Columns)
         J = here.held.values
         # alternate the first member, so that one target a mini-batch still makes two halves
         halves = torch.stack([J[t % 2 :: 2].sum(0), J[1 - t % 2 :: 2].sum(0)])
         C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
-        return CostTerms(J.sum(0), C_xx, halves), value, work, wrong
+        return CostTerms(J.sum(0), C_xx, halves), losses, work, wrong
 
     def _evaluate(
         self,
