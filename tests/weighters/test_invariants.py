@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -158,6 +158,7 @@ def test_the_predicted_decrease_is_the_actual_one_for_small_steps(optimiser, tar
     st.sampled_from([torch.float32, F64]),
     st.sampled_from([1e-3, 1.0, 100.0]),
 )
+@example(2, 6, "simplex", "sgd", False, F64, 1e-3)  # the quadratic program's rounding moved it
 def test_without_a_later_cost_the_last_action_stays_uniform(
     T, M, bounds, optimiser, warm, dtype, beta
 ):

@@ -130,6 +130,8 @@ def constrained(
     else:
         nearest = np.maximum(rows, 0.0)
     w = quadratic.solve(H.numpy(), g.numpy(), base, M if bounds == "simplex" else None)
+    # a weight that moves by rounding only has not moved
+    w = np.where(np.abs(w - u.numpy()) <= 4 * np.finfo(np.float64).eps, u.numpy(), w)
     target = torch.from_numpy(np.ascontiguousarray(w))
     d = target - u
     start, end = u.reshape(T, M).to(device), target.reshape(T, M).to(device)
