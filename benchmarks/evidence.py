@@ -2,7 +2,8 @@
 
     python -m benchmarks.evidence list                    the exact `towpath compare` commands
     python -m benchmarks.evidence run RUNS [NAME...]      run them (or go on with them) in RUNS/NAME
-    python -m benchmarks.evidence pages RUNS [NAME...]    docs/results/*.md, and the README's table
+    python -m benchmarks.evidence pages RUNS [NAME...]    docs/results/*.md, and the README's table,
+                                                          of the runs that are finished
 
 What two cores force, in all of them: hundreds of steps instead of tens of thousands, Adam at 1e-3
 instead of 1e-4, five query images a class instead of fifteen, one thread a run.
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from benchmarks.results import Finished, index, page
+from benchmarks.results import Finished, index, page, remerge
 from towpath import data
 from towpath.training.compare import ASKED, RESULT
 
@@ -257,6 +258,9 @@ def main() -> None:
     if command == "run":
         run(folder, names)
     elif command == "pages":
+        for name in names:
+            if (folder / name / ASKED).is_file():
+                remerge(folder / name, EXPERIMENTS[name].weighters.split(","))
         pages = [
             Finished(
                 folder / name, name, EXPERIMENTS[name].about, EXPERIMENTS[name].words(Path(name))

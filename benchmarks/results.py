@@ -6,6 +6,7 @@ between the markers of the project's README.
 """
 
 import json
+import re
 import shlex
 import shutil
 import statistics
@@ -17,7 +18,8 @@ import yaml
 
 from towpath.reports.audit import audit
 from towpath.reports.paper import TABLE_1
-from towpath.training.compare import ASKED, RESULT
+from towpath.training.compare import ASKED, RESULT, compared
+from towpath.training.folder import plain_json
 from towpath.training.summary import weight_by_label
 
 DOCS = Path("docs/results")
@@ -42,6 +44,8 @@ class Finished:
     def __init__(self, folder: Path, name: str, about: str, words: Sequence[str]) -> None:
         self.folder, self.name, self.about = folder, name, about
         self.command = shlex.join(["towpath", *words])
+        asked = words[list(words).index("--weighters") + 1].split(",")
+        self.asked = [re.sub(r"[^\w.=+-]+", "_", weighter) for weighter in asked]
         self.result: dict[str, Any] = json.loads((folder / RESULT).read_text())
         self.recipe: dict[str, Any] = yaml.safe_load((folder / ASKED).read_text())["recipe"]
         self.tests = list(self.result["runs"][0]["test"])
@@ -115,6 +119,16 @@ def _signed(one: dict[str, Any]) -> str:
     return f"{100 * one['mean']:+.1f} ±{100 * one['interval']:.1f}{mark}"
 
 
+def remerge(folder: Path, weighters: Sequence[str]) -> None:
+    """Write `comparison.json` again, of the runs of these weighters that are finished."""
+    asked = yaml.safe_load((folder / ASKED).read_text())
+    done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
+    labels = [w for w in weighters if re.sub(r"[^\w.=+-]+", "_", w) in done]
+    (folder / ASKED).write_text(yaml.safe_dump({**asked, "weighters": labels}, sort_keys=False))
+    text = json.dumps(plain_json(compared(folder)), indent=1, ensure_ascii=False)
+    (folder / RESULT).write_text(f"{text}\n")
+
+
 def page(done: Finished) -> None:
     """The experiment's own page and figures."""
     result, recipe = done.result, done.recipe
@@ -143,6 +157,9 @@ def page(done: Finished) -> None:
             "(and for each seed). Evaluations are of whole mini-batches.",
             "",
         ]
+    missing = [w for w in done.asked if w not in done.result["weighters"]]
+    if missing:
+        lines += [f"Asked for and not run yet: {', '.join(missing)}.", ""]
     lines += _agreement(done) + _paper(done)
     for picture in ("curves.png", "weights.png"):
         if (done.folder / picture).exists():
@@ -163,7 +180,7 @@ def page(done: Finished) -> None:
 
 def _table(done: Finished, test: str, noisy: bool) -> list[str]:
     base = done.result["baseline"]
-    head = ["weighter", "accuracy", f"minus {base}", "evaluations a step"]
+    head = ["weighter", "accuracy", f"minus {base}", "evaluations a step", "seeds"]
     if noisy:
         head[3:3] = ["wrong : clean weight", "detector"]
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
@@ -175,7 +192,8 @@ def _table(done: Finished, test: str, noisy: bool) -> list[str]:
         if noisy:
             area = done.detector(label)
             cells += [done.ratio(label), "-" if area is None else f"{area:.3f}"]
-        lines.append(f"| {' | '.join([*cells, done.work(label)])} |")
+        cells += [done.work(label), str(len(done.runs(label)))]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
@@ -264,14 +282,17 @@ def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
 def _readme(noisy: Finished, clean: Finished) -> None:
     test = noisy.tests[0]
     rows = [
-        "| weighter | 40% wrong labels | minus uniform | no wrong labels | minus uniform |",
-        "|---|---|---|---|---|",
+        "| weighter | seeds | 40% wrong labels | minus uniform | no wrong labels | minus uniform |",
+        "|---|---|---|---|---|---|",
     ]
     for label in noisy.result["weighters"]:
         if not noisy.runs(label):
             continue
         other = clean.runs(label)
-        cells = [label, noisy.accuracy(label, test), noisy.change(label, test).split(" (")[0]]
+        seeds = [len(runs) for runs in (noisy.runs(label), other) if runs]
+        counts = str(seeds[0]) if len(set(seeds)) == 1 else ", ".join(map(str, seeds))
+        cells = [label, counts]
+        cells += [noisy.accuracy(label, test), noisy.change(label, test).split(" (")[0]]
         cells += [clean.accuracy(label, test) if other else "-"]
         cells += [clean.change(label, test).split(" (")[0] if other else "-"]
         rows.append(f"| {' | '.join(cells)} |")
