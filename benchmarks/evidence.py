@@ -176,33 +176,22 @@ EXPERIMENTS = {
         tests=300,
     ),
 }
-for _count in (5, 10, 50):
-    EXPERIMENTS[f"knob-trusted-{_count}"] = Experiment(
-        "omniglot-noise",
-        "uniform,tow-targets",
-        80,
-        f"{_count} trusted tasks instead of 20",
-        seeds="7",
-        overrides={"trusted.count": str(_count)},
-    )
-for _each in (1, 4):
-    EXPERIMENTS[f"knob-per-batch-{_each}"] = Experiment(
-        "omniglot-noise",
-        "uniform,tow-targets",
-        80,
-        f"{_each} targets a mini-batch instead of 2",
-        seeds="7",
-        overrides={"trusted.per_batch": str(_each)},
-    )
-for _horizon in (1, 2, 10):
-    EXPERIMENTS[f"knob-horizon-{_horizon}"] = Experiment(
-        "omniglot-noise",
-        "uniform,tow-targets",
-        80,
-        f"a horizon of {_horizon} mini-batches instead of 5",
-        seeds="7",
-        overrides={"training.horizon": str(_horizon)},
-    )
+KNOBS = {
+    # name: (field, its values, what it is)
+    "trusted": ("trusted.count", (5, 10, 50), "{} trusted tasks instead of 20"),
+    "per-batch": ("trusted.per_batch", (1, 4), "{} targets a mini-batch instead of 2"),
+    "horizon": ("training.horizon", (1, 2, 10), "a horizon of {} mini-batches instead of 5"),
+}
+for _name, (_field, _values, _about) in KNOBS.items():
+    for _value in _values:
+        EXPERIMENTS[f"knob-{_name}-{_value}"] = Experiment(
+            "omniglot-noise",
+            "uniform,tow-targets",
+            80,
+            _about.format(_value),
+            seeds="7",
+            overrides={_field: str(_value)},
+        )
 for _share in (40, 0):
     EXPERIMENTS[f"knob-options-{_share}"] = Experiment(
         "omniglot-noise",
