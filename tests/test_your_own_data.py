@@ -45,14 +45,22 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_the_commands_of_the_page_run_and_the_predictions_are_right(place, monkeypatch, capsys):
-    monkeypatch.chdir(place)
+@pytest.fixture(scope="module")
+def done(place):
+    """The place after the page's commands."""
     commands = [line for block in blocks("bash") for line in block.strip().splitlines()]
     assert len(commands) == 5
-    for line in commands:
-        program, *argv = shlex.split(line)
-        assert program == "towpath"
-        assert main(argv) == 0, f"{line}\n{capsys.readouterr().err}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        for line in commands:
+            program, *argv = shlex.split(line)
+            assert program == "towpath"
+            assert main(argv) == 0, line
+    return place
+
+
+def test_the_commands_of_the_page_run_and_the_predictions_are_right(done, monkeypatch):
+    monkeypatch.chdir(done)
     assert {p.suffix for p in Path("preview").iterdir()} == {".png"}
     with Path("predictions.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -71,9 +79,6 @@ def test_the_commands_of_the_page_run_and_the_predictions_are_right(place, monke
     assert names["probabilities"].argmax(1).tolist() == [0, 1]
 
 
-def test_a_run_on_the_users_folder_is_found_from_anywhere(place, tmp_path, monkeypatch):
-    """Runs after the page's commands, from another working folder."""
-    if not (place / "runs" / "animals").exists():
-        pytest.skip("needs the run of the test before")
+def test_a_run_on_the_users_folder_is_found_from_anywhere(done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["evaluate", str(place / "runs" / "animals"), "--tasks", "2"]) == 0
+    assert main(["evaluate", str(done / "runs" / "animals"), "--tasks", "2"]) == 0

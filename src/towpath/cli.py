@@ -26,6 +26,7 @@ from towpath.ranks import LostRankError, launched_rank
 from towpath.stopping import Terminated, exit_code, heeding_sigterm
 from towpath.training import Recipe, TrainingStoppedError
 from towpath.training.allocator import keep_freed_memory
+from towpath.training.grid import Grid
 
 SHARED = ("train", "resume")
 """commands whose tasks the ranks of torchrun share"""
@@ -152,8 +153,8 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus-per-run", type=float, metavar="X", help="with ray; default 0")
 
 
-def _grid(arguments: argparse.Namespace) -> commands.Grid:
-    return commands.Grid(
+def _grid(arguments: argparse.Namespace) -> Grid:
+    return Grid(
         arguments.engine,
         arguments.jobs,
         arguments.address,

@@ -51,14 +51,12 @@ from towpath.training import (
 )
 from towpath.training.compare import asked_for, run_name
 from towpath.training.components import EMBEDDING_LEARNERS
-from towpath.training.engines import Engine, InProcess, Subprocesses
 from towpath.training.estimate import estimate
+from towpath.training.grid import Grid
 from towpath.training.loop import one_thread_a_task
-from towpath.training.on_ray import OnRay, require_ray
+from towpath.training.on_ray import require_ray
 from towpath.training.setup import prepare
-from towpath.training.typed import nearest
 
-ENGINES = ("local", "ray")
 DEMO_FOLDER = "towpath-demo"
 INK_IS_ONE = ("glyphs", "omniglot")
 """sets of dark strokes on a light ground, stored with ink = 1"""
@@ -72,55 +70,7 @@ class Common:
     allowed: Collection[str] = ()
     command: str = ""
     tensorboard: bool = False
-    grid: "Grid | None" = None
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Who runs the runs of a comparison."""
-
-    engine: str = "local"
-    """local or ray"""
-    jobs: int | None = None
-    """processes of this machine at a time"""
-    address: str | None = None
-    cpus_per_run: float | None = None
-    gpus_per_run: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise RecipeError(
-                f"--engine is {self.engine!r}; expected {' or '.join(ENGINES)}."
-                f"{nearest(self.engine, ENGINES)}"
-            )
-        if self.jobs is not None and self.jobs < 1:
-            raise RecipeError(f"--jobs is {self.jobs}; expected a whole number of at least 1.")
-        if self.engine == "ray" and self.jobs is not None:
-            raise RecipeError(
-                f"--engine ray found --jobs {self.jobs}; Ray runs as many at a time as its "
-                "machines have resources for. Use --cpus-per-run, or --jobs without --engine ray."
-            )
-        ray_only = {
-            "--address": self.address,
-            "--cpus-per-run": self.cpus_per_run,
-            "--gpus-per-run": self.gpus_per_run,
-        }
-        for name, value in ray_only.items():
-            if value is not None and self.engine != "ray":
-                raise RecipeError(
-                    f"{name} is {value}; expected it with --engine ray only. Add --engine ray."
-                )
-            if isinstance(value, float) and not 0 <= value < float("inf"):
-                raise RecipeError(f"{name} is {value}; expected a number of at least 0.")
-
-    def made(self, reporter: Reporter, watcher: ConsoleWatcher) -> Engine:
-        """The engine, reporting to one or the other."""
-        if self.engine == "ray":
-            cpus = 1.0 if self.cpus_per_run is None else self.cpus_per_run
-            return OnRay(watcher, self.address, cpus, self.gpus_per_run or 0.0)
-        if self.jobs is not None and self.jobs > 1:
-            return Subprocesses(self.jobs, watcher)
-        return InProcess(reporter, watcher)
+    grid: Grid | None = None
 
 
 @contextmanager

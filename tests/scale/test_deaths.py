@@ -96,12 +96,23 @@ def test_without_restarts_every_rank_ends_with_a_sentence_and_the_run_can_go_on(
     assert_same(undisturbed(recipe, tmp_path / "whole"), out, 1e-9)
 
 
+def standing_still(records: Path, seconds: float = 30) -> None:
+    """Wait until nothing is written any more."""
+    deadline = time.monotonic() + seconds
+    size, since = -1, time.monotonic()
+    while time.monotonic() - since < 1:
+        assert time.monotonic() < deadline, "records go on"
+        if (now := records.stat().st_size) != size:
+            size, since = now, time.monotonic()
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 def test_a_rank_that_waits_for_one_that_hangs_still_hears_sigterm(tmp_path, recipe):
     out, log = tmp_path / "run", tmp_path / "log"
     with started(torchrun(2, "towpath", "train", str(recipe), "--out", str(out)), log) as child:
         kill_one(child, out, 1, signal.SIGSTOP)
-        time.sleep(1)
+        standing_still(out / "records.jsonl")  # the other rank waits for it
         child.terminate()
         child.wait(60)
         assert not settled(child)

@@ -148,10 +148,12 @@ def test_ctrl_c_stops_every_run_with_its_checkpoint(tmp_path, engine):
     folders = [path / "uniform-seed0", path / "random-seed0"]
     with started([*TOWPATH, "resume", str(path), *engine], log) as child:
         deadline = time.monotonic() + 120
-        while not all((f / "records.jsonl").exists() for f in folders):
+        # a record on the disk: both runs are training
+        while not all(
+            (f / "records.jsonl").exists() and (f / "records.jsonl").stat().st_size for f in folders
+        ):
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.1)
-        time.sleep(0.5)
         child.send_signal(signal.SIGINT)
         assert child.wait(90) == 130, log.read_text()
         assert not settled(child, 20), living(mark_of(child))

@@ -89,6 +89,13 @@ def test_ranks_give_what_one_process_gives_after_20_windows(
         # the bias of the last norm cancels in the distances of a ProtoNet: its gradient is
         # rounding, which Adam scales up to whole steps
         del cases["conv"]
+    # At the tiny recipe's rate of 0.01 rounding grows 1e6-fold in 20 windows of scale-free weights.
+    # Seen there: in float64 beta, divided by an agreement of 0.015, 1.1e-9 apart (4 tasks, 2 ranks;
+    # weights, losses, parameters below 1e-9); in float32 fast plans 3e-4 in records, 2e-3 in state.
+    calm = {"optimizer": {"name": "adam", "meta_lr": 1e-4}}
+    for name in ("fast", "fast targets") if dtype == "float32" else ("targets",):
+        if dtype == "float32" or tasks == 4:
+            cases[name] = {**cases[name], **calm}
     run_everywhere(tmp_path, cases, ranks, 900, tasks=tasks, dtype=dtype)
     for name in cases:
         assert_same(tmp_path / "one" / name, tmp_path / "shared" / name, tolerance)

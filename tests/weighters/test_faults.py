@@ -22,7 +22,7 @@ from tests.weighters.problems import (
     trained,
 )
 from towpath.weighters import window as window_module
-from towpath.weighters.window import CostTerms
+from towpath.weighters.rollout import CostTerms
 
 T, M = 3, 3
 BOUNDS = ["project", "simplex", "backtrack"]

@@ -3,13 +3,13 @@
 from towpath.weighters.agreement import GradientAgreement, Oracle
 from towpath.weighters.exploration import Dirichlet, Exploitation, Exploration, Gamma
 from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.robust import CVaR, GroupDRO
 from towpath.weighters.tow import TOW
 from towpath.weighters.uniform import Random, Uniform
-from towpath.weighters.window import NOTHING_MUTED, Muted
 
 __all__ = [
     "NOTHING_MUTED",

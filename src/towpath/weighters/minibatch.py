@@ -22,7 +22,9 @@ from torch import Tensor
 
 from towpath.control import Status
 from towpath.curvature import Evaluation, Objective
+from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
+from towpath.weighters.rollout import stacked_accuracies
 from towpath.weighters.start import (
     ModelLike,
     OptimizerLike,
@@ -31,12 +33,7 @@ from towpath.weighters.start import (
     check_call,
     checked_window,
 )
-from towpath.weighters.window import (
-    NOTHING_MUTED,
-    Muted,
-    stacked_accuracies,
-    stage_seed,
-)
+from towpath.weighters.window import stage_seed
 
 
 class MiniBatchWeighter(ABC):

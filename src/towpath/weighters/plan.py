@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from towpath.control import Iteration, Status
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
-from towpath.weighters.window import Muted
+from towpath.weighters.muted import Muted
 
 # What is printed of a plan: no cell is cut at WIDTH.
 WIDTH, COLUMNS, ROWS = 110, 10, 20

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from towpath.curvature import Objective
+from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.start import ModelLike, OptimizerLike, Window
-from towpath.weighters.window import NOTHING_MUTED, Muted
 
 
 class Weighter(Protocol):

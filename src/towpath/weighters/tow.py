@@ -11,7 +11,7 @@ import difflib
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
@@ -25,12 +25,13 @@ from towpath.control import (
     Status,
     Trajectory,
     ValueKind,
-    Work,
     costate_gradient,
     ilqr,
 )
 from towpath.curvature import CurvatureKind, Objective
 from towpath.validation import at_least
+from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.outcome import Outcome, plan_of, trained
 from towpath.weighters.plan import Plan
 from towpath.weighters.start import (
     ModelLike,
@@ -42,9 +43,8 @@ from towpath.weighters.start import (
     checked_window,
 )
 from towpath.weighters.steering import steer
-from towpath.weighters.window import NOTHING_MUTED, Muted, Rollout, WindowProblem, stage_seed
+from towpath.weighters.window import WindowProblem, stage_seed
 
-NO_WORK = Work()
 FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": 0.25}
 """what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
 ON_A_PART: dict[str, tuple[Any, ...]] = {
@@ -285,27 +285,27 @@ class TOW:
             lambda t, z: u0[t],  # noqa: ARG005
             derivatives=self.iterations > 0,
         )
-        outcome = _trained(problem, self._solve(problem, nominal, len(tasks[0])))
+        outcome = trained(problem, self._solve(problem, nominal, len(tasks[0])))
         first = u0.softmax(-1) if problem.softmax else u0
-        return _plan(problem, first, nominal, outcome, muted, self.query_share, began)
+        return plan_of(problem, first, nominal, outcome, muted, self.query_share, began)
 
-    def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "_Outcome":
+    def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
         fixed = None if self.beta == "auto" else Prior(float(self.beta), mu)
         if not nominal.finite:
-            return _Outcome(nominal, Status.NON_FINITE_NOMINAL, fixed or Prior(math.inf, mu))
+            return Outcome(nominal, Status.NON_FINITE_NOMINAL, fixed or Prior(math.inf, mu))
         if self.iterations == 0:
-            return _Outcome(nominal, Status.ITERATION_LIMIT, fixed or Prior(math.inf, mu))
+            return Outcome(nominal, Status.ITERATION_LIMIT, fixed or Prior(math.inf, mu))
         agreement, g0 = self._first_order(problem, nominal)
         prior = fixed
         if g0 is not None:
             scale = self.spread * (max(0.0, agreement or 0.0) if self._shrinks(problem) else 1.0)
             largest = float(g0.abs().max())
             if not math.isfinite(largest):
-                return _Outcome(nominal, Status.NON_FINITE_DERIVATIVE, Prior(math.inf, mu))
+                return Outcome(nominal, Status.NON_FINITE_DERIVATIVE, Prior(math.inf, mu))
             if scale == 0.0 or largest == 0.0:
                 status = Status.CONVERGED if largest == 0.0 else Status.NO_AGREEMENT
-                return _Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
+                return Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
             prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
         assert prior is not None
         if self.query_share < 1:
@@ -316,7 +316,7 @@ class TOW:
                 bounds=self.bounds,
                 tolerance=self.tolerance,
             )
-            return _Outcome(
+            return Outcome(
                 steered.trajectory,
                 steered.status,
                 prior,
@@ -334,7 +334,7 @@ class TOW:
             tolerance=self.tolerance,
             search=Search(self.max_trials, self.sufficient_decrease),
         )
-        return _Outcome(
+        return Outcome(
             result.trajectory,
             result.status,
             prior,
@@ -398,82 +398,6 @@ class TOW:
         draws = torch.empty(T, M, dtype=torch.float64, device="cpu")
         draws.exponential_(generator=generator)
         return draws / draws.sum(1, keepdim=True)  # Dirichlet(1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    trajectory: Trajectory
-    status: Status
-    prior: Prior
-    history: tuple[Any, ...] = ()
-    agreement: float | None = None
-    curvature_ratio: float = 0.0
-    extra: Work = NO_WORK
-    """of the training that followed a plan on a part"""
-    nominal: Trajectory | None = None
-    """what the trajectory was compared with, if not the first one"""
-
-
-def _trained(problem: WindowProblem, outcome: _Outcome) -> _Outcome:
-    """A trajectory that was only planned on a part of the tasks is trained on the whole."""
-    chosen = outcome.trajectory
-    if chosen.payload.trained or not chosen.finite:
-        return outcome
-    actions = chosen.actions
-    training = problem.rollout(lambda t, z: actions[t], derivatives=False)  # noqa: ARG005
-    status = outcome.status if training.finite else Status.NON_FINITE_NOMINAL
-    return replace(
-        outcome, trajectory=training, status=status, extra=training.work, nominal=training
-    )
-
-
-def _plan(
-    problem: WindowProblem,
-    first: Tensor,
-    nominal: Trajectory,
-    outcome: _Outcome,
-    muted: Muted,
-    share: float,
-    began: float,
-) -> Plan:
-    start = problem.start
-    chosen = outcome.trajectory
-    rollout: Rollout = chosen.payload
-    history = outcome.history
-    M = nominal.actions.shape[1]
-    # an infinite precision holds the weights at the nominal, where the prior costs nothing
-    prior = outcome.prior if math.isfinite(outcome.prior.beta) else Prior(0.0, outcome.prior.mu)
-    finite = nominal.finite and chosen.finite
-    total = nominal.work + outcome.extra
-    # a nominal that broke off leads nowhere: the state stays where it began
-    final = rollout.final if finite else start.state
-    weights = (rollout.weights if finite else first.to(start.state.x)).clone()
-    for t in range(len(weights)):
-        weights[t, list(muted.at(t))] = 0.0  # whatever the action: a muted task moves nothing
-    return Plan(
-        weights=weights,
-        status=outcome.status,
-        nominal_cost=(outcome.nominal or nominal).cost(prior) if finite else math.nan,
-        cost=chosen.cost(prior) if finite else math.nan,
-        predicted_decrease=math.fsum(line.predicted for line in history),
-        history=history,
-        beta=outcome.prior.beta,
-        agreement=outcome.agreement,
-        curvature_ratio=outcome.curvature_ratio,
-        losses=rollout.losses,
-        accuracies=rollout.accuracies,
-        bad=rollout.bad,
-        evaluations=total.tasks / M + sum(line.evaluations for line in history),
-        sketches=total.sketches / M + sum(line.sketches for line in history),
-        products=problem.products / M,
-        query_share=share,
-        part_evaluations=total.parts / M + sum(line.part_evaluations for line in history),
-        seconds=time.perf_counter() - began,
-        layout=start.layout,
-        initial=start.state,
-        final=final,
-        optimizer_state=start.optimizer.after(final),
-    )
 
 
 def _agreement(problem: WindowProblem, nominal: Trajectory, model: Model) -> float:

@@ -20,7 +20,6 @@ needs no single gradient, only their weighted sum.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,108 +37,20 @@ from towpath.control import (
 )
 from towpath.curvature import Columns, Curvature, CurvatureKind, Evaluation, Objective
 from towpath.dynamics import Linearisation, State, restricted
+from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.rollout import (
+    Coordinates,
+    CostTerms,
+    Rollout,
+    StagePoint,
+    coordinates,
+    stacked_accuracies,
+)
 from towpath.weighters.start import Start
 
 Decide = Callable[[int, State, Tensor], Tensor]
 """(stage t, state before the step, gradients [M, P]) -> weights [M], float64; state and gradients
 at the rank's own coordinates."""
-
-
-@dataclass(frozen=True, eq=False)
-class CostTerms:
-    """A stage's cost: gradient `[P]`, curvature `[P]`, gradients of two halves of the tasks."""
-
-    c_x: Tensor
-    C_xx: Tensor
-    halves: Tensor | None = None
-    """`[2, P]`, with targets only"""
-
-
-@dataclass(frozen=True, eq=False)
-class StagePoint:
-    """What one stage of a rollout leaves for its model, at the rank's own coordinates."""
-
-    state: State
-    weights: Tensor
-    gradient: Tensor
-    J: Tensor
-    gam: Tensor
-    cost: CostTerms | None
-    whole_x: Tensor | None
-    """`[P]`, where the true Hessian will be asked for products"""
-
-
-@dataclass(frozen=True, eq=False)
-class Rollout:
-    """The payload of a trajectory."""
-
-    final: State
-    losses: Tensor
-    """`[T, M]`"""
-    accuracies: Tensor | None
-    weights: Tensor
-    """`[T, M]`, as they entered the steps"""
-    points: list[StagePoint]
-    """emptied by the last model of the trajectory"""
-    terminal: CostTerms | None
-    bad: "Muted"
-    """the tasks that made the trajectory non-finite"""
-    counted: list[Tensor]
-    """losses of single tasks that make up the cost, stage by stage, float64"""
-    trained: bool = True
-    """whether the steps were those of training: on whole tasks"""
-
-
-class Coordinates(Sequence[Tensor]):
-    """z_t `[k, P]` of a trajectory as the model sees it, stacked when asked for: the states
-    themselves are kept anyway."""
-
-    def __init__(self, states: list[State], *, frozen: bool) -> None:
-        self.states, self.frozen = states, frozen
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-    def __getitem__(self, t: Any) -> Any:
-        return coordinates(self.states[t], frozen=self.frozen)
-
-
-def coordinates(state: State, *, frozen: bool) -> Tensor:
-    """z `[k, P]`: with the moments, or x alone where they are frozen."""
-    return state.x[None] if frozen else state.z
-
-
-@dataclass(frozen=True)
-class Muted:
-    """Tasks whose numbers are not finite: (stage, index) pairs that are evaluated as zero."""
-
-    tasks: frozenset[tuple[int, int]] = frozenset()
-    targets: frozenset[tuple[int, int]] = frozenset()
-
-    def __bool__(self) -> bool:
-        return bool(self.tasks or self.targets)
-
-    def __or__(self, other: "Muted") -> "Muted":
-        return Muted(self.tasks | other.tasks, self.targets | other.targets)
-
-    def at(self, stage: int) -> set[int]:
-        """Indices of muted tasks in one mini-batch."""
-        return {i for t, i in self.tasks if t == stage}
-
-    def targets_at(self, stage: int) -> set[int]:
-        """Indices of muted targets of one mini-batch."""
-        return {i for t, i in self.targets if t == stage}
-
-
-NOTHING_MUTED = Muted()
-
-
-def stacked_accuracies(rows: Sequence[Tensor | None]) -> Tensor | None:
-    """`[T, M]`; zeros where a whole mini-batch is muted, None where the tasks have no classes."""
-    known = [row for row in rows if row is not None]
-    if not known:
-        return None
-    return torch.stack([torch.zeros_like(known[0]) if row is None else row for row in rows])
 
 
 def stage_seed(seed: int, stage: int) -> int:
