@@ -1,7 +1,7 @@
-"""Interleaved timing: contenders take turns, medians are compared, the spread is shown.
+"""Interleaved timing: contenders take turns, and each is compared with the base of its round.
 
-The machine is shared and noisy, so a time means nothing by itself: only ratios of medians of the
-same run are reported, with the interquartile range of the per-round ratios.
+The machine is shared and noisy, so a time means nothing by itself: only ratios within a round are
+reported, as their median with the interquartile range.
 """
 
 import json
@@ -41,7 +41,7 @@ class Ratio:
 
 
 def race(contenders: Mapping[str, Callable[[], object]], base: str, rounds: int = 7) -> list[Ratio]:
-    """Time the contenders in turns; ratios of medians to the base."""
+    """Time the contenders in turns; medians of their ratios to the base."""
     for run in list(contenders.values())[:2]:
         run()  # warm caches and allocator
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -55,8 +55,7 @@ def race(contenders: Mapping[str, Callable[[], object]], base: str, rounds: int 
         per_round = [a / b for a, b in zip(times[name], times[base], strict=True)]
         quartiles = statistics.quantiles(per_round, n=4) if rounds > 1 else per_round * 3
         middle = statistics.median(times[name])
-        ratio = middle / statistics.median(times[base])
-        result.append(Ratio(name, base, ratio, quartiles[0], quartiles[2], middle, rounds))
+        result.append(Ratio(name, base, quartiles[1], quartiles[0], quartiles[2], middle, rounds))
     return result
 
 

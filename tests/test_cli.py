@@ -141,9 +141,14 @@ def test_a_weighter_of_the_users_own_is_taken_where_it_is_allowed(here, monkeypa
     assert main(["resume", "run"]) == 2
     assert "--allow-import my_weights" in capsys.readouterr().err
     assert main(["resume", "run", "--allow-import", "my_weights"]) == 0
-    both = ["compare", "tiny.yaml", "--weighters", "uniform,my_weights.First:share=0.9"]
-    assert main([*both, "--allow-import", "my_weights", "--out", "both"]) == 0
-    assert json.loads(Path("both/comparison.json").read_text())["weighters"][1].startswith("my_w")
+    for i, name in enumerate(("my_weights.First", "my_weights:First")):
+        both = ["compare", "tiny.yaml", "--weighters", f"uniform,{name}:share=0.9"]
+        assert main([*both, "--allow-import", "my_weights", "--out", f"both{i}"]) == 0
+        weighters = json.loads(Path(f"both{i}/comparison.json").read_text())["weighters"]
+        assert weighters[1].startswith("my_w")
+        # a page of results imports nothing, and needs to import nothing
+        assert main(["report", f"both{i}", "--out", f"{i}.html"]) == 0
+        assert "cannot be read" not in Path(f"{i}.html").read_text()
 
 
 def test_a_class_is_not_taken_from_a_package_with_a_name_alike(here, capsys):

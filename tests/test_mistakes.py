@@ -131,6 +131,26 @@ CASES = {
         "'cup'",
         "Did you mean 'cub'?",
     ),
+    "a test set twice": (
+        recipe(test={"tasks": 2, "also": ["glyphs"]}),
+        "'glyphs'",
+        "names that differ",
+    ),
+    "a test set of another shape": (
+        recipe(data={"name": "pictures", "image_size": 14}, test={"tasks": 2, "also": ["glyphs"]}),
+        "[1, 28, 28]; expected [1, 14, 14]",
+        "data.image_size",
+    ),
+    "options that targets exclude": (
+        recipe(weighter={"name": "tow-targets", "terminal": "replay"}),
+        "terminal='replay'",
+        "terminal='none'",
+    ),
+    "options that need targets": (
+        recipe(weighter={"name": "tow", "beta": "auto", "shrink": "agreement"}),
+        "shrink='agreement'",
+        "shrink='none'",
+    ),
     "probe of an unknown split": (
         recipe(probes=[{"name": "p", "split": "tset"}]),
         "'tset'",
@@ -317,6 +337,11 @@ def folder(tmp_path_factory):
         (place / name).mkdir(parents=True)
     for name in ("support/a/1.png", "support/b/1.png", "support/c/1.png", "query/q.png"):
         Image.new("L", (28, 28), len(name)).save(place / name)
+    for split in ("train", "val", "test"):
+        for name in ("a", "b", "c"):
+            (place / "pictures" / split / name).mkdir(parents=True)
+            for i in range(4):
+                Image.new("RGB", (20, 20)).save(place / "pictures" / split / name / f"{i}.png")
     (place / "broken" / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n not really")
     return place
 

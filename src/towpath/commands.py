@@ -52,6 +52,7 @@ from towpath.training import (
 from towpath.training.compare import asked_for, run_name
 from towpath.training.components import EMBEDDING_LEARNERS
 from towpath.training.estimate import estimate
+from towpath.training.folder import plain_json
 from towpath.training.grid import Grid
 from towpath.training.loop import one_thread_a_task
 from towpath.training.on_ray import require_ray
@@ -390,6 +391,7 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     if common.grid is None:  # small tasks: a process a core beats two threads in one
         common = replace(common, grid=Grid(jobs=os.cpu_count()))
     if is_comparison(out):
+        _refuse_another(out, recipe, seeds)
         go_on_comparing(console, out, common)
     else:
         compare_weighters(console, recipe, recipe.compare, seeds, out, common)
@@ -397,6 +399,19 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     page = out / "report.html"
     write_report([out], page)
     console.print(f"Open this in a browser: {page}", highlight=False, soft_wrap=True)
+
+
+def _refuse_another(out: Path, recipe: Recipe, seeds: Sequence[int]) -> None:
+    """RecipeError if the folder holds another comparison than this demo's."""
+    found, contestants, found_seeds = asked_for(out)
+    labels = [contestant.label for contestant in contestants]
+    same = plain_json(found.as_mapping()) == plain_json(recipe.as_mapping())
+    if not same or labels != list(recipe.compare) or list(found_seeds) != list(seeds):
+        raise RecipeError(
+            f"{out} holds the comparison {found.name} of {', '.join(labels)} with seeds "
+            f"{list(found_seeds)} and {found.training.steps} steps; expected this demo's, or a new "
+            "folder. Choose another --out, or delete it."
+        )
 
 
 def _demo_tasks(out: Path, common: Common) -> Path:

@@ -33,6 +33,7 @@ def comparison(tmp_path_factory):
             "test": {"tasks": 8},
             "probes": [{"name": "fixed", "horizon": 2, "meta_batch_size": 3, "every": 2}],
             "threads": 1,
+            "compare": ["uniform", "tow-targets"],
         }
     )
     begin_comparison(path, recipe, ["uniform", "tow-targets"], [0, 1])

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 from rich.console import Console
 from scipy import stats
 
@@ -14,7 +15,11 @@ from tests.reports.reading import Page
 from towpath.cli import main
 from towpath.commands import Common, demo
 from towpath.reports.page import write_report
+from towpath.reports.runs import read_run
 from towpath.theory import weight_deviation
+from towpath.training import RecipeError
+from towpath.training.compare import ASKED, asked_for, run_name
+from towpath.training.summary import weight_by_label
 
 SECTIONS = ("results", "curves", "reached", "time", "weights", "planner", "probes", "episodes")
 SECTIONS += ("theory", "made")
@@ -271,11 +276,51 @@ def test_a_folder_of_runs_is_read_as_its_runs(comparison, tmp_path):
     assert "tiny-2" in page.ids
 
 
-def test_the_demo_leaves_a_report(comparison, tmp_path):
+def test_runs_of_other_settings_are_no_seeds_of_one_line(tmp_path):
+    for name, every, steps in (("a", 5, 20), ("b", 3, 12)):
+        recipe = synthetic.recipe(training={"steps": steps})
+        synthetic.write_run(tmp_path / name, recipe, "uniform", steps, validate=every)
+    page, _, _ = build([tmp_path / "a", tmp_path / "b"], tmp_path / "r.html")
+    assert {"made-up", "made-up-2"} <= set(page.ids)
+
+
+def test_seeds_that_were_validated_at_other_steps_have_no_common_curve(tmp_path):
+    recipe = synthetic.recipe(training={"steps": 20})
+    for seed, every in ((0, 7), (1, 3)):
+        folder = tmp_path / f"seed{seed}"
+        synthetic.write_run(folder, recipe, "uniform", 8, seed=seed, validate=every)
+    page, _, _ = build([tmp_path / "seed0", tmp_path / "seed1"], tmp_path / "r.html")
+    assert "made-up" in page.ids
+    assert "made-up-2" not in page.ids
+
+
+def test_trusted_tasks_are_neither_clean_nor_wrong(tmp_path):
+    path = tmp_path / "run"
+    path.mkdir()
+    tasks = [{"mislabelled": True, "group": "A"}, {"group": "A"}, {"group": "A"}]
+    tasks.append({"trusted": True, "group": "B"})
+    record = {"step": 1, "window": 0, "weights": [0.1, 0.1, 0.1, 0.7], "tasks": tasks}
+    (path / "records.jsonl").write_text(json.dumps(record) + "\n")
+    run = read_run(path)
+    assert run.wrong == [(1, pytest.approx(0.4))]
+    assert run.clean == [(1, pytest.approx(0.4))]
+    assert list(run.groups) == ["A"]
+    ratio = weight_by_label([record])
+    assert ratio["clean"] == pytest.approx(run.clean[0][1])
+
+
+def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
+    comparison, tmp_path, monkeypatch
+):
     out = tmp_path / "demo"
     shutil.copytree(comparison, out)  # finished, so nothing is trained
+    recipe = asked_for(out)[0]
+    monkeypatch.setattr("towpath.commands.read_recipe", lambda name, budget: recipe)
     with (tmp_path / "said.txt").open("w") as said:
-        demo(Console(file=said, width=200), out, [0], "small", Common())
+        console = Console(file=said, width=200)
+        with pytest.raises(RecipeError, match="Choose another --out"):
+            demo(console, out, [0], "small", Common())
+        demo(console, out, [0, 1], "small", Common())
     assert f"Open this in a browser: {out / 'report.html'}" in (tmp_path / "said.txt").read_text()
     assert Page((out / "report.html").read_text()).sections[0] == "tiny-results"
 
@@ -310,6 +355,35 @@ def test_the_papers_set_is_filled_by_recipe_and_numbers_stand_side_by_side(tmp_p
     page, text, _ = build([tmp_path / "runs"], tmp_path / "report.html")
     assert row_of(page, "tow")[-1] == "95.94 ±0.40"
     assert "7.50" in text
+
+
+def test_the_papers_set_joins_studies_of_one_setting_and_names_the_others(tmp_path):
+    def comparison(name, weighters, **changes):
+        settings = {"name": "omniglot-maml", "reproduces": "Table 1", "trusted": {"count": 0}}
+        base = synthetic.recipe(**settings, **changes, compare=list(weighters))
+        (tmp_path / name).mkdir()
+        asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": [0]}
+        (tmp_path / name / ASKED).write_text(yaml.safe_dump(asked))
+        for weighter in weighters:
+            folder = tmp_path / name / run_name(weighter, 0)
+            synthetic.write_run(folder, base, weighter, 20, validate=5)
+        return tmp_path / name
+
+    one = comparison("one", ("uniform", "tow"))
+    two = comparison("two", ("exploration",))
+    three = comparison("three", ("exploitation",), optimizer={"name": "sgd"})
+    page, _, missing = build([one, two, three], tmp_path / "paper.html", of_paper=True)
+    assert row_of(page, "", "tow")[3][0].isdigit()
+    assert row_of(page, "", "exploration")[3][0].isdigit()
+    assert row_of(page, "", "exploitation")[3] == "not run"
+    assert any("second study of omniglot-maml" in line for line in missing)
+
+
+def test_the_rate_of_the_theorem_is_the_optimisers_default_where_none_is_given(tmp_path):
+    recipe = synthetic.recipe(optimizer={"name": "sgd"})
+    synthetic.write_run(tmp_path / "run", recipe, "uniform", 20, validate=5)
+    page, _, _ = build([tmp_path / "run"], tmp_path / "r.html")
+    assert any(row[:1] == ["uniform"] and row[4:5] == ["0.01"] for row in page.rows)
 
 
 # --- size and speed -----------------------------------------------------------------------------

@@ -111,6 +111,30 @@ def test_a_failed_run_on_the_command_line(tmp_path, engine):
     assert len(result(path)["runs"]) == 3
 
 
+LOUD = """
+from dataclasses import dataclass
+from towpath import MiniBatchWeighter
+
+@dataclass(frozen=True)
+class Loud(MiniBatchWeighter):
+    def weights(self, losses, gradients, infos, state):
+        print("weighing")
+        return losses.new_full((len(losses),), 1 / len(losses)), state
+"""
+
+
+def test_what_a_users_class_prints_is_no_event(tmp_path, monkeypatch):
+    (tmp_path / "loud.py").write_text(LOUD)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    path, notes = tmp_path / "grid", Notes()
+    begin_comparison(path, tiny(**SHORT), ["uniform", "loud:Loud"], [0], allowed=["loud"])
+    engine = Subprocesses(2, notes)
+    run_comparison(path, Silent(), engine=engine, allowed=["loud"])
+    assert notes.failures == []
+    assert len(result(path)["runs"]) == 2
+
+
 class Killing(Notes):
     """A watcher that kills the process of the first run that it hears a step of."""
 

@@ -19,7 +19,7 @@ def test_the_estimate_multiplies_what_it_measured():
     assert cost.seconds > cost.training_seconds > 0
     ratio = cost.seconds_per_step / cost.uniform_seconds_per_step
     assert cost.overhead == pytest.approx(ratio)
-    assert cost.plan_bytes == 3 * 2 * 2 * P * 4
+    assert cost.plan_bytes == 3 * 2 * (2 + 2) * P * 4  # trusted tasks are trained on, too
 
 
 def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():

@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 import time
 
 import pytest
@@ -219,6 +221,27 @@ def test_kills_at_random_moments_of_one_run(whole, tmp_path, kills, steps):
         child.join()
         assert child.exitcode == -KILL, "the run ended before it was killed"
     assert finish(out, log) == expected
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path):
+    expected = outcome(run(tmp_path / "whole", tiny()))
+    path = tmp_path / "run"
+    with pytest.raises(Killed):
+        train(path, tiny(), Stopping(17, Killed))
+    held = "import sys, towpath.training.folder as f, pathlib\n"
+    held += f"with f.RunFolder(pathlib.Path({str(path)!r})).held():\n"
+    held += "    print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "held\n"
+        before = (path / "records.jsonl").read_bytes()
+        with pytest.raises(RecipeError, match="Another process is training in"):
+            resume(path, Silent())
+        assert (path / "records.jsonl").read_bytes() == before
+        other.kill()  # the lock ends with the process, however it ends
+    resume(path, Silent())
+    assert outcome(path) == expected
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path):

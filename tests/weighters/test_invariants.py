@@ -270,6 +270,17 @@ def test_opposed_targets_keep_the_weights_uniform(bounds):
     assert plan.status.usable
 
 
+@pytest.mark.parametrize("places", [(0, 1), (0, 2), (1, 3), (2, 3)])
+def test_two_lone_targets_are_two_halves_wherever_they_stand(places):
+    problem = regression(4, 4, targets=1)
+    assert problem.targets is not None
+    goal = problem.targets[0][0]
+    targets = [[goal] if t in places else [] for t in range(4)]
+    plan = replace(problem, targets=targets).plan(tp.TOW.towards_targets())
+    assert plan.agreement is not None
+    assert plan.agreement > 0.1
+
+
 @few
 @given(problems(), st.sampled_from([0.1, 0.5, 0.9]), st.sampled_from(["project", "simplex"]))
 def test_auto_beta_sets_the_largest_first_order_deviation(problem, spread, bounds):

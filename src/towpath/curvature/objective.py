@@ -176,7 +176,8 @@ class Objective:
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
             all_used: whether a parameter that no task uses is an error. It is where the optimiser
                 steps on these gradients (torch would skip the parameter), not in a cost.
-            watched: a part of each task whose loss is wanted too, for one forward pass more.
+            watched: for each task a part whose loss is wanted too, for one forward pass more, or
+                None (its loss there counts as 0).
             seed: dropout masks and sketch signs, the same for each task.
         """
         leaves = _leaves(params)

@@ -1,15 +1,15 @@
 """Figures of a comparison, as PNG files: validation curves, weights over time, sample tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 from towpath.data import Episode
-from towpath.reports.read import RunSeries, read_series, smoothed
+from towpath.reports.runs import RunData, read_run
+from towpath.reports.series import moving_average
 
 # Okabe and Ito's colours: told apart by people who see colours differently, and in print
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
@@ -18,14 +18,15 @@ CLEAN, WRONG = "#009E73", "#D55E00"
 
 def write_figures(folder: Path, result: dict[str, Any]) -> list[Path]:
     """`curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
-    runs = [
-        read_series(folder / run["folder"], run["label"], run["seed"]) for run in result["runs"]
-    ]
+    runs: dict[str, list[RunData]] = {}
+    for run in result["runs"]:
+        runs.setdefault(run["label"], []).append(read_run(folder / run["folder"]))
+    everybody = [run for own in runs.values() for run in own]
     title = result["recipe"] + (" (synthetic data)" if result.get("synthetic") else "")
     written = []
-    if any(run.validation for run in runs):
+    if any(run.checks for run in everybody):
         written.append(_save(_curves(runs, title), folder / "curves.png"))
-    if any(run.bad for run in runs):
+    if any(run.wrong for run in everybody):
         written.append(_save(_weights(runs, title), folder / "weights.png"))
     return written
 
@@ -36,17 +37,13 @@ def _save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def _labels(runs: Sequence[RunSeries]) -> list[str]:
-    return list(dict.fromkeys(run.label for run in runs))
-
-
-def _curves(runs: Sequence[RunSeries], title: str) -> Figure:
+def _curves(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
-    for colour, label in zip(np.resize(COLOURS, len(_labels(runs))), _labels(runs), strict=True):
-        for i, run in enumerate(r for r in runs if r.label == label):
-            steps = [step for step, _ in run.validation]
-            values = [100 * value for _, value in run.validation]
+    for colour, label in zip(np.resize(COLOURS, len(runs)), runs, strict=True):
+        for i, run in enumerate(runs[label]):
+            steps = [check.step for check in run.checks]
+            values = [100 * check.score for check in run.checks]
             name = label if i == 0 else None
             axes.plot(steps, values, color=colour, label=name, marker="o", markersize=3)
     axes.set_title(f"Validation accuracy: {title}")
@@ -57,17 +54,16 @@ def _curves(runs: Sequence[RunSeries], title: str) -> Figure:
     return figure
 
 
-def _weights(runs: Sequence[RunSeries], title: str) -> Figure:
-    labels = _labels(runs)
-    figure = Figure(figsize=(2.6 * len(labels) + 0.6, 3.4), layout="constrained")
-    grid = figure.subplots(1, len(labels), sharey=True, squeeze=False)
-    for axes, label in zip(grid[0], labels, strict=True):
-        for i, run in enumerate(r for r in runs if r.label == label):
+def _weights(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
+    figure = Figure(figsize=(2.6 * len(runs) + 0.6, 3.4), layout="constrained")
+    grid = figure.subplots(1, len(runs), sharey=True, squeeze=False)
+    for axes, (label, own) in zip(grid[0], runs.items(), strict=True):
+        for i, run in enumerate(own):
             for points, colour, name in (
-                (run.good, CLEAN, "clean tasks"),
-                (run.bad, WRONG, "mislabelled tasks"),
+                (run.clean, CLEAN, "clean tasks"),
+                (run.wrong, WRONG, "mislabelled tasks"),
             ):
-                line = smoothed(points)
+                line = moving_average(points)
                 axes.plot(
                     [step for step, _ in points],
                     [value for _, value in points],
@@ -147,8 +143,3 @@ def _draw(axes: Any, image: np.ndarray[Any, Any], label: str, colour: str) -> No
     picture = 1 - image[0] if image.shape[0] == 1 else image.transpose(1, 2, 0)
     axes.imshow(picture, cmap="gray", vmin=0, vmax=1)
     axes.set_title(label, fontsize=7, color=colour, pad=1)
-
-
-def use_headless_backend() -> None:
-    """Figures are files: never open a window."""
-    mpl.use("Agg")

@@ -7,6 +7,7 @@ from towpath.reports.runs import RunData
 from towpath.reports.scale import tick_text
 from towpath.reports.study import Study
 from towpath.theory import reasons_outside, smallest_epsilon_0, weight_sum_bound
+from towpath.training.components import optimizer_options
 
 
 def theory_section(study: Study) -> Section:
@@ -19,7 +20,7 @@ def theory_section(study: Study) -> Section:
         run = max(runs, key=lambda r: r.delta or 0.0)
         assert run.recipe is not None
         assert run.delta is not None
-        alpha, M = float(run.recipe.optimizer.get("meta_lr", 0.001)), run.batch
+        alpha, M = float(optimizer_options(run.recipe.optimizer)["meta_lr"]), run.batch
         delta = run.delta if run.weighs else 0.0  # 1/M in single precision is not a deviation
         mean = sum(d for _, d in run.deviations) / len(run.deviations) if run.weighs else 0.0
         sums = weight_sum_bound(delta, M)
@@ -76,9 +77,9 @@ def theory_section(study: Study) -> Section:
 def _outside(run: RunData) -> list[str]:
     recipe = run.recipe
     assert recipe is not None
-    optimizer, learner = recipe.optimizer, recipe.learner
+    optimizer, learner = optimizer_options(recipe.optimizer), recipe.learner
     return reasons_outside(
-        optimizer=str(optimizer["name"]),
+        optimizer=str(recipe.optimizer["name"]),
         momentum=float(optimizer.get("momentum") or 0.0),
         weight_decay=float(optimizer.get("weight_decay") or 0.0),
         learner=str(learner["name"]),

@@ -239,7 +239,9 @@ def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
     unit = "accuracy on the validation tasks (%)" if metric == "accuracy" else "validation loss"
     name = f"{study.name}-curve-{'clock' if clock else 'steps'}"
     heading = title or ("By the clock" if clock else "By steps")
-    ends = "; ".join(f"{ln.label} ends at {ln.points[-1][1]:.1f}" for ln in lines if ln.label)
+    ends = "; ".join(
+        f"{ln.label} ends at {ln.points[-1][1]:.1f}" for ln in lines if ln.label and ln.points
+    )
     note = (
         f"Line: the validations themselves, fewer than {ENOUGH_TO_SMOOTH}; dashed: their moving "
         "average (0.1), which lags behind so few."

@@ -80,7 +80,6 @@ ANY_SHOT_OTHERS: dict[str, dict[str, Figure]] = {
     "Bayesian TAML": {"mini-imagenet": (71.46, 0.19), "cub": (71.71, 0.21)},
 }
 
-EXACT_VALUE_HOURS = {"Omniglot": 160, "mini-ImageNet": 184}
 TEN_ITERATIONS_SLOWER = 6
 """how many times slower ten iterations were than two"""
 

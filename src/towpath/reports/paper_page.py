@@ -6,7 +6,7 @@ from towpath.reports import paper
 from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table, number
 from towpath.reports.outcome import curve_figure, results_section, time_section
 from towpath.reports.results import costs, results, test_sets
-from towpath.reports.study import Study
+from towpath.reports.study import Study, merged
 from towpath.reports.weights import probe_figures
 
 COLUMN_NAMES = {
@@ -22,7 +22,7 @@ COLUMN_NAMES = {
 
 def paper_chapter(studies: Sequence[Study]) -> Chapter:
     """All parts of the paper; a part that was not run says so, and how to run it."""
-    by_recipe = {study.title: study for study in studies}
+    by_recipe, missing = merged(studies)
     sections = []
     ran = 0
     for part in paper.PARTS:
@@ -34,8 +34,8 @@ def paper_chapter(studies: Sequence[Study]) -> Chapter:
             blocks.append(_not_run(absent))
         sections.append(Section(part.key, part.title, part.about, blocks))
     others = sorted(set(by_recipe) - {name for part in paper.PARTS for name in part.recipes})
-    missing = [f"{name} is not a recipe of the paper and is not shown here." for name in others]
-    for study in studies:
+    missing += [f"{name} is not a recipe of the paper and is not shown here." for name in others]
+    for study in by_recipe.values():
         if study.title not in others:
             missing += study.missing
             missing += [f"{r.name}: {'; '.join(r.missing)}." for r in study.all if r.missing]

@@ -59,9 +59,8 @@ def planner_section(study: Study) -> Section:
     figures = [
         _over_time(study, study.labels, "effective", "Effective number of tasks",
                    "tasks that count in a mini-batch", _effective, (),
-                   "(sum w)² / sum w²: the mini-batch size under uniform weights, 1 if one task "
-                   "has all the weight. A weighter without targets trains on the trusted tasks "
-                   "too, so its mini-batches are larger."),
+                   "(sum w)² / sum w²: the mini-batch size under uniform weights (trusted tasks "
+                   "included), 1 if one task has all the weight."),
         _over_time(study, study.labels, "agreement", "Agreement of the trusted tasks",
                    "cosine of what two halves ask for", _agreement, (0.0, 1.0),
                    "Near 0: no evidence that weighting helps, and the plan shrinks to uniform. "

@@ -245,6 +245,8 @@ def _add_weights(run: RunData, step: int, record: dict[str, Any]) -> None:
         return
     totals, counts = [0.0, 0.0], [0, 0]
     for weight, task in zip(weights, record.get("tasks", ()), strict=False):
+        if task.get("trusted"):
+            continue  # known to be right: they are not what is judged
         relative = weight / mean
         wrong = 1 if task.get("mislabelled") else 0
         totals[wrong] += relative

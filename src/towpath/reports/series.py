@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from towpath.reports.read import smoothed
-
 SMOOTHING = 0.1
+"""of the paper's figures"""
 ENOUGH_TO_SMOOTH = 20
 """with fewer points the moving average says more of the first one than of the series"""
 DRAWN_POINTS = 300
@@ -25,8 +24,11 @@ class Band:
 
 def moving_average(points: Sequence[Point]) -> list[Point]:
     """Exponential moving average with factor 0.1, as in the paper's figures."""
-    values = smoothed((i, y) for i, (_, y) in enumerate(points))
-    return [(x, level) for (x, _), (_, level) in zip(points, values, strict=True)]
+    result: list[Point] = []
+    for x, y in points:
+        level = (1 - SMOOTHING) * result[-1][1] + SMOOTHING * y if result else y
+        result.append((x, level))
+    return result
 
 
 def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:

@@ -83,10 +83,15 @@ def read_studies(paths: Sequence[Path]) -> list[Study]:
     loose: list[RunData] = []
     for path in dict.fromkeys(paths):
         _collect(path, studies, loose, deep=True)
-    by_recipe: dict[str, list[RunData]] = {}
+    alike: list[list[RunData]] = []
     for run in loose:
-        by_recipe.setdefault(run.recipe.name if run.recipe else run.name, []).append(run)
-    for name, runs in by_recipe.items():
+        own = next((runs for runs in alike if same_setting(run.recipe, runs[0].recipe)), None)
+        if own is None:
+            alike.append([run])
+        else:
+            own.append(run)
+    for runs in alike:
+        name = runs[0].recipe.name if runs[0].recipe else runs[0].name
         studies.append(Study(name, name, _labelled(runs)))
     used: set[str] = set()
     for study in studies:
@@ -98,6 +103,39 @@ def read_studies(paths: Sequence[Path]) -> list[Study]:
         )
         used.add(study.name)
     return studies
+
+
+def same_setting(one: Recipe | None, other: Recipe | None) -> bool:
+    """Whether runs of the two differ in weighter and seed only, so that they may be compared."""
+
+    def setting(recipe: Recipe) -> dict[str, object]:
+        aside = ("weighter", "seed", "threads", "device", "compare", "small", "about")
+        return {k: v for k, v in recipe.as_mapping().items() if k not in aside}
+
+    return one is not None and other is not None and setting(one) == setting(other)
+
+
+def merged(studies: Sequence[Study]) -> tuple[dict[str, Study], list[str]]:
+    """One study a recipe name: those of one setting together; and, in words, what is left out."""
+    found: dict[str, Study] = {}
+    left_out = []
+    for study in studies:
+        first = found.get(study.title)
+        if first is None:
+            found[study.title] = study
+        elif same_setting(first.recipe, study.recipe):
+            runs = {label: list(own) for label, own in first.runs.items()}
+            for label, own in study.runs.items():
+                seeds = [run.seed for run in runs.setdefault(label, [])]
+                runs[label] += [run for run in own if run.seed not in seeds]
+            missing = [*first.missing, *study.missing]
+            found[study.title] = Study(first.name, first.title, runs, missing)
+        else:
+            left_out.append(
+                f"A second study of {study.title} ({study.name}) has other settings than the "
+                "first, and is not shown here."
+            )
+    return found, left_out
 
 
 def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool) -> None:

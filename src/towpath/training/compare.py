@@ -24,6 +24,7 @@ from towpath.training.loop import Reporter, TrainingStoppedError
 from towpath.training.recipe import Component, Recipe
 from towpath.training.setup import prepare, with_lasting_paths
 from towpath.training.typed import RecipeError, plain_value
+from towpath.weighters import WEIGHTERS
 
 ASKED, RESULT = "comparison.yaml", "comparison.json"
 BASELINE = "uniform"
@@ -37,9 +38,11 @@ class Contestant:
     component: Component
 
     @classmethod
-    def of(cls, text: str, recipe: Recipe, allowed: Collection[str] = ()) -> "Contestant":
+    def of(cls, text: str, recipe: Recipe) -> "Contestant":
         """From the command line's words; options of the recipe's own weighter are kept."""
         name, *settings = text.strip().split(":")
+        if settings and settings[0].isidentifier() and name not in WEIGHTERS:
+            name = f"{name}:{settings.pop(0)}"  # package.module:Class
         component: Component = {"name": name}
         if recipe.weighter["name"] == name:
             component = dict(recipe.weighter)
@@ -51,7 +54,6 @@ class Contestant:
                     "tow:beta=1.0"
                 )
             component[key] = plain_value(value)
-        weighter_options(component, allowed)  # refuses a misspelt name or option
         return cls(re.sub(r"[^\w.=+-]+", "_", text.strip()), component)
 
 
@@ -89,7 +91,7 @@ def begin_comparison(
             f"compare found no {'seed' if weighters else 'weighter'}; expected at least one, as in "
             f"{'--seeds 0,1' if weighters else '--weighters uniform,tow'}"
         )
-    contestants = [Contestant.of(text, recipe, allowed) for text in weighters]
+    contestants = [Contestant.of(text, recipe) for text in weighters]
     labels = [contestant.label for contestant in contestants]
     if len(set(labels)) < len(labels) or len(set(seeds)) < len(seeds):
         raise RecipeError(
@@ -131,7 +133,7 @@ def run_comparison(
     """
     jobs = missing_runs(path, data_root=data_root, allowed=allowed, command=command)
     failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
-    result = compared(path, allowed)
+    result = compared(path)
     text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
     write_atomically(path / RESULT, f"{text}\n".encode())
     if failures:
@@ -147,7 +149,9 @@ def missing_runs(
     command: str = "",
 ) -> list[Job]:
     """The runs of a comparison that are not finished, seed by seed."""
-    recipe, contestants, seeds = asked_for(path, allowed)
+    recipe, contestants, seeds = asked_for(path)
+    for contestant in contestants:
+        weighter_options(contestant.component, allowed)  # refuses a misspelt name or option
     # whole paths: a run may be taken up in another folder, or on another machine
     root = None if data_root is None else str(Path(data_root).expanduser().resolve())
     jobs = []
@@ -162,14 +166,12 @@ def missing_runs(
     return jobs
 
 
-def asked_for(
-    path: Path, allowed: Collection[str] = ()
-) -> tuple[Recipe, list[Contestant], list[int]]:
-    """Recipe, contestants and seeds of a comparison folder."""
+def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
+    """Recipe, contestants and seeds of a comparison folder, as they were written down."""
     try:
         asked = yaml.safe_load((path / ASKED).read_text(encoding="utf-8"))
         recipe = Recipe.of(dict(asked["recipe"]))
-        contestants = [Contestant.of(w, recipe, allowed) for w in asked["weighters"]]
+        contestants = [Contestant.of(w, recipe) for w in asked["weighters"]]
         return recipe, contestants, asked["seeds"]
     except (yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise RecipeError(
@@ -183,9 +185,9 @@ def run_name(label: str, seed: int) -> str:
     return f"{label}-seed{seed}"
 
 
-def compared(path: Path, allowed: Collection[str] = ()) -> dict[str, Any]:
+def compared(path: Path) -> dict[str, Any]:
     """Figures of the finished runs, with paired differences to the baseline."""
-    recipe, contestants, seeds = asked_for(path, allowed)
+    recipe, contestants, seeds = asked_for(path)
     labels = [contestant.label for contestant in contestants]
     baseline = BASELINE if BASELINE in labels else labels[0]
     runs: list[dict[str, Any]] = []

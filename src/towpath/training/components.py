@@ -89,12 +89,26 @@ def given_options(component: Component) -> dict[str, Any]:
 
 def data_options(component: Component) -> dict[str, Any]:
     """The options of the data set, checked against its loader; only those that were given."""
-    name, given = component["name"], given_options(component)
-    loader: Callable[..., Any] = load_folder
-    if not is_own_folder(name):
-        loader = load_glyphs if name == "glyphs" else known(name).load
+    given = given_options(component)
+    loader = _loader(component["name"])
     checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
     return {key: checked[key] for key in given}
+
+
+def options_beside(
+    component: Component, name: str, image_shape: tuple[int, int, int]
+) -> dict[str, Any]:
+    """Options of a second set, so that it is read as the first one was, where its loader can."""
+    channels, size, _ = image_shape
+    wanted = {"image_size": size, "channels": channels, **given_options(component)}
+    taken = inspect.signature(_loader(name)).parameters
+    return data_options({"name": name, **{k: v for k, v in wanted.items() if k in taken}})
+
+
+def _loader(name: str) -> Callable[..., Any]:
+    if is_own_folder(name):
+        return load_folder
+    return load_glyphs if name == "glyphs" else known(name).load
 
 
 def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
@@ -121,10 +135,16 @@ def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[
     return made, False
 
 
+def optimizer_options(component: Component) -> dict[str, Any]:
+    """All options of the outer optimiser, defaults filled in."""
+    entry = named(OPTIMIZERS, component, "optimizer")
+    return options_for(entry, given_options(component), "optimizer")
+
+
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
     """The outer optimiser before its first step."""
     entry = named(OPTIMIZERS, component, "optimizer")
-    options = options_for(entry, given_options(component), "optimizer")
+    options = optimizer_options(component)
     rate = options.get("meta_lr", 1.0)
     if not (isinstance(rate, int | float) and 0 < rate < math.inf):
         raise RecipeError(

@@ -103,6 +103,9 @@ class Subprocesses:
             try:
                 said = self._listen(child, job)
                 code = child.wait()
+            except BaseException:
+                child.kill()  # nobody would hear it any more
+                raise
             finally:
                 with self._lock:
                     self._children.discard(child)

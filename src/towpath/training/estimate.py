@@ -71,7 +71,7 @@ def window_work(weighter: Weighter, T: int, targets: float = 0.0) -> WindowWork:
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
     if weighter.query_share < 1:
-        watched = 0.0 if targets else weighter.query_share * (T - 1)
+        watched = 0.0 if targets else 0.5 * weighter.query_share * (T - 1)  # every other task
         return WindowWork(T + T * targets, parts=T - 1, forwards=watched + T * targets)
     trials = TRIALS * weighter.iterations
     sketched = 0.0 if weighter.curvature == "none" else float(weighter.probes)
@@ -89,7 +89,7 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     """
     recipe = setup.recipe
     steps = recipe.training.steps if steps is None else steps
-    T, M = recipe.training.horizon, recipe.training.meta_batch_size
+    T, M = recipe.training.horizon, _tasks_a_step(setup)
     plan_bytes = _plan_bytes(setup)
     # one answer for all ranks, so that all refuse or none
     free = setup.ranks.first(lambda: free_memory(setup.device))
@@ -117,7 +117,6 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
         share = setup.weighter.query_share
         part = [objective.part(task, share) for task in batch]
         seconds += work.parts * _usual(lambda: objective.evaluate(params, part))
-    size = M + recipe.trusted.per_batch if setup.trusted else M
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
@@ -128,7 +127,7 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     )
     return Estimate(
         seconds_per_step=seconds / T,
-        uniform_seconds_per_step=whole * size / len(batch),
+        uniform_seconds_per_step=whole,
         training_seconds=seconds / T * steps,
         evaluation_seconds=per_task * tests,
         plan_bytes=plan_bytes,
@@ -143,7 +142,13 @@ def _plan_bytes(setup: Setup) -> int:
     stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
-    return stages * training.meta_batch_size * numbers * size * together // setup.ranks.size
+    return stages * _tasks_a_step(setup) * numbers * size * together // setup.ranks.size
+
+
+def _tasks_a_step(setup: Setup) -> int:
+    """M as trained: trusted tasks are trained on beside each mini-batch."""
+    recipe = setup.recipe
+    return recipe.training.meta_batch_size + (recipe.trusted.per_batch if setup.trusted else 0)
 
 
 def _usual(run: Callable[[], object]) -> float:
@@ -168,10 +173,18 @@ def free_memory(device: torch.device) -> int | None:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
         if limit != "max":
             used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-            found.append(max(0, int(limit) - used))
+            found.append(max(0, int(limit) - used + _cache_to_spare()))
     except (OSError, ValueError, IndexError):
         pass  # another system, or no such group: say what is known
     return min(found, default=None)
+
+
+def _cache_to_spare() -> int:
+    """Bytes of the group that hold files read before: the system takes them back when it must."""
+    for line in Path("/sys/fs/cgroup/memory.stat").read_text().splitlines():
+        if line.startswith("inactive_file "):
+            return int(line.split()[1])
+    return 0
 
 
 def _held_memory() -> int:

@@ -3,12 +3,14 @@
 Clock and memory figures live only under a `timing` key; everything else is reproducible.
 """
 
+import fcntl
 import json
 import math
 import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -142,6 +144,28 @@ class RunFolder:
                     yield json.loads(line)
                 except json.JSONDecodeError:
                     return
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """No other process writes to the run meanwhile; RecipeError if one does already.
+
+        The lock is the system's, on the folder itself: it leaves no file and ends with the process.
+        """
+        place = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(place)
+            raise RecipeError(
+                f"Another process is training in {self.path}; expected to be the only one. Wait "
+                "until it has ended, or stop it."
+            ) from error
+        except OSError:
+            pass  # a file system that knows no locks
+        try:
+            yield
+        finally:
+            os.close(place)
 
     def summary(self) -> dict[str, Any] | None:
         """The final figures, if the run has ended."""

@@ -9,7 +9,7 @@ Several ranks of torchrun run the same loop on the same state; the first alone w
 import logging
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -163,8 +163,11 @@ def _opened(path: Path) -> tuple[RunFolder, Recipe, dict[str, Any] | None]:
 
 
 def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+    ranks = setup.ranks
     try:
-        return _run_to_end(folder, setup, reporter)
+        with ExitStack() as stack:
+            ranks.first(lambda: stack.enter_context(folder.held()))
+            return _run_to_end(folder, setup, reporter)
     except BrokenPipeError:  # of the progress shown, not of the folder
         raise
     except OSError as error:

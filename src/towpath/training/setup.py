@@ -18,7 +18,13 @@ from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trus
 from towpath.data.registry import is_own_folder
 from towpath.learners import Learner
 from towpath.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
-from towpath.training.components import data_options, make_learner, make_optimizer, make_weighter
+from towpath.training.components import (
+    data_options,
+    make_learner,
+    make_optimizer,
+    make_weighter,
+    options_beside,
+)
 from towpath.training.device import device_named
 from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
@@ -151,6 +157,8 @@ def prepare(
             f"The weighter {recipe.weighter['name']!r} plans towards trusted tasks and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
+    if isinstance(weighter, TOW):
+        weighter.check_targets(targets)
     name = recipe.data["name"]
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
@@ -173,11 +181,17 @@ def prepare(
     if recipe.validation.every:
         held_out = load(name, root=data_root, split="validation", **options)
         validation = EpisodeSampler(held_out, clean, 0, stream="validation")
-    tests = {}
-    for other in (name, *recipe.test.also):
-        extra = options if other == name else {}
-        pool = load(other, root=data_root, split="test", **extra)
-        tests[set_label(other)] = EpisodeSampler(pool, clean, 0, stream="test")
+    own_test = load(name, root=data_root, split="test", **options)
+    tests = {set_label(name): EpisodeSampler(own_test, clean, 0, stream="test")}
+    for other in recipe.test.also:
+        label = set_label(other)
+        if label in tests:
+            raise RecipeError(
+                f"test.also names {other!r}, whose results would be those of {label!r}, as another "
+                "test set's; expected names that differ. Rename the folder or leave it out."
+            )
+        pool = _beside(recipe, train, other, "test.also", "test", data_root)
+        tests[label] = EpisodeSampler(pool, clean, 0, stream="test")
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -209,15 +223,28 @@ def _trusted(
     if not count:
         return []
     if name:
-        own = load(name, root=data_root, split="all", **data_options({**recipe.data, "name": name}))
-        if own.image_shape != train.image_shape:
-            raise RecipeError(
-                f"The images of trusted.data {name!r} are {list(own.image_shape)}; expected "
-                f"{list(train.image_shape)}, as those of {train.name}. Set data.image_size and "
-                "data.channels."
-            )
-        train = own
+        train = _beside(recipe, train, name, "trusted.data", "all", data_root)
     return [place.task(task) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
+
+
+def _beside(
+    recipe: Recipe,
+    train: ClassPool,
+    name: str,
+    where: str,
+    split: str,
+    data_root: str | Path | None,
+) -> ClassPool:
+    """A second set, read as the training set was; RecipeError if its images have another shape."""
+    options = options_beside(recipe.data, name, train.image_shape)
+    pool = load(name, root=data_root, split=split, **options)
+    if pool.image_shape != train.image_shape:
+        raise RecipeError(
+            f"The images of {where} {name!r} are {list(pool.image_shape)}; expected "
+            f"{list(train.image_shape)}, as those of {train.name}. Choose a set of that shape, or "
+            "set data.image_size to what both can be read as."
+        )
+    return pool
 
 
 def with_lasting_paths(recipe: Recipe) -> Recipe:

@@ -65,7 +65,8 @@ class Plan:
     products: float = 0.0
     """mini-batches of Hessian products, one a task: what `adjoint="exact"` takes"""
     query_share: float = 1.0
-    """share of each query set that was planned on; the costs are compared on it"""
+    """share of each query set that was planned on; below 1 the costs are estimates from it, of
+    every other task"""
     part_evaluations: float = 0.0
     """mini-batch evaluations on that share of the query sets"""
 
@@ -151,7 +152,7 @@ class Plan:
             lines.append(
                 f"planned on {100 * self.query_share:.0f}% of each query set "
                 f"({self.part_evaluations:g} mini-batch evaluations there); the costs above are "
-                "compared on that part, training used all of it"
+                "estimated on that part of every other task, training used all of it"
             )
         for i, line in enumerate(self.history, 1):
             lines.append(

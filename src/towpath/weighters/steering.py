@@ -7,11 +7,11 @@
 
 The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
 gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
-and w_t is its exact minimiser. The trial is the training: its cost is watched on the parts. The
-nominal took other steps (those of the parts), so the two differ by chance, too: the trial is
-accepted unless it is above the nominal by more than one standard error of the difference over the
-tasks. Where it is, training with uniform weights decides: both are rolled out on whole tasks then,
-and the cheaper one is kept.
+and w_t is its exact minimiser. The trial is the training: its cost is estimated from the parts of
+every other task. The nominal took other steps (those of the parts), so the two differ by chance,
+too: the trial is accepted unless it is above the nominal by more than one standard error of the
+difference over the tasks. Where it is, training with uniform weights decides: both are rolled out
+on whole tasks then, and the cheaper one is kept.
 """
 
 import time
@@ -93,6 +93,7 @@ def steer(
         evaluations=work.tasks / M,
         sketches=0.0,
         seconds=time.perf_counter() - began,
+        part_evaluations=work.parts / M,
     )
     if accepted:
         return Steered(trial, Status.ITERATION_LIMIT, base, (line,))

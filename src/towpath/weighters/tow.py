@@ -263,7 +263,8 @@ class TOW:
         check_call(objective, seed)
         tasks = checked_window(window)
         goals = checked_targets(targets, len(tasks))
-        self._check_targets(goals)
+        self.check_targets(goals is not None)
+        self._check_count(goals)
         start = Start.of(model, optimizer)
         problem = WindowProblem(
             objective,
@@ -372,8 +373,9 @@ class TOW:
     def _shrinks(self, problem: WindowProblem) -> bool:
         return problem.targets is not None and self.shrink != "none"
 
-    def _check_targets(self, targets: list[list[Any]] | None) -> None:
-        if targets is None:
+    def check_targets(self, given: bool) -> None:
+        """ValueError if an option does not go with targets, or not without."""
+        if not given:
             if self.shrink == "agreement":
                 raise ValueError(
                     "TOW(shrink='agreement') found no targets; expected targets=T lists of trusted "
@@ -385,6 +387,10 @@ class TOW:
                 "TOW(terminal='replay') found targets; the targets' cost already counts the state "
                 "after the last step. Use terminal='none' with targets."
             )
+
+    def _check_count(self, targets: list[list[Any]] | None) -> None:
+        if targets is None:
+            return
         if self.beta == "auto" and self.shrink != "none" and sum(map(len, targets)) < 2:
             raise ValueError(
                 "TOW(beta='auto') found one target task in all; agreement needs two halves, so at "

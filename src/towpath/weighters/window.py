@@ -11,7 +11,7 @@ evaluated once: its state is given, and its curvature enters nothing.
 
 Planning on a part (`share` < 1): a trajectory that will be modelled is rolled out on a share of
 each query set, stages 2..T; the last one is the training itself, on whole tasks, and watches the
-loss of the parts, so that costs are compared on the same images.
+loss of every other task's part, so that costs are compared on the same images.
 
 Where several ranks share the tasks, each holds the whole state and steps it, but models its own
 coordinates of it only: gradients `[M, c]`, cost terms and the states of a trajectory are parts, and
@@ -151,8 +151,7 @@ class WindowProblem:
                 cost = pending if self.targets is not None else _own_cost(here)
                 points.append(self._point(part, w, gradient, here, cost, state.x))
             if self.targets is None:
-                seen = here.losses if here.watched is None else here.watched
-                counted.append(seen.double())
+                counted.append(self._counted(t, here))
             state = after
             extra = self._tasks_after(t)
             pending = None
@@ -269,7 +268,8 @@ class WindowProblem:
             if derivatives:
                 tasks, in_part = self.parts[t], True
             elif self.targets is None:
-                watched = self.parts[t]
+                seen = self._watched(t)
+                watched = [p if i in seen else None for i, p in enumerate(self.parts[t])]
         curvature = None
         if derivatives and t > 0 and self.curvature != "none":
             rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
@@ -286,6 +286,18 @@ class WindowProblem:
             sketches=sketches,
             parts=len(tasks) if in_part else 0,
         )
+
+    def _watched(self, t: int) -> range:
+        """Tasks whose parts are watched at stage t: every other one says enough for a yes or no."""
+        return range(t % 2 if len(self.window[t]) > 1 else 0, len(self.window[t]), 2)
+
+    def _counted(self, t: int, here: Evaluation) -> Tensor:
+        """Losses `[m]`, float64, whose sum estimates the mini-batch's."""
+        if self.parts is None or t == 0:
+            return here.losses.double()
+        seen = self._watched(t)
+        losses = here.losses if here.watched is None else here.watched
+        return losses.double()[seen.start :: seen.step] * (len(losses) / len(seen))
 
     def _evaluate_cost(
         self, t: int, state: State, tasks: Sequence[Any], derivatives: bool
@@ -306,7 +318,12 @@ class WindowProblem:
             columns=True,
             all_used=False,
         )
-        work = Work(len(tasks), len(tasks) * self.probes if curvature else 0)
+        in_part = self.targets is None and self.parts is not None
+        work = Work(
+            tasks=0 if in_part else len(tasks),
+            sketches=len(tasks) * self.probes if curvature else 0,
+            parts=len(tasks) if in_part else 0,
+        )
         losses = here.losses.double()
         # a gradient that is not finite leaves the trajectory finite: the model will say so
         wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
@@ -315,7 +332,8 @@ class WindowProblem:
         assert isinstance(here.held, Columns)
         J = here.held.values
         # alternate the first member, so that one target a mini-batch still makes two halves
-        halves = torch.stack([J[t % 2 :: 2].sum(0), J[1 - t % 2 :: 2].sum(0)])
+        first = sum(1 for goals in (self.targets or ())[:t] if goals) % 2
+        halves = torch.stack([J[first::2].sum(0), J[1 - first :: 2].sum(0)])
         C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
         return CostTerms(J.sum(0), C_xx, halves), losses, work, wrong
 
