@@ -1,8 +1,8 @@
 """Finished comparisons as small pages of the docs; nothing in those pages is typed by hand.
 
-`page` writes docs/results/NAME.md (table, command, agreement, detector) and NAME.json (the figures
-and thinned records), and copies the pictures. `index` writes docs/results/README.md and the table
-between the markers of the project's README.
+`page` writes docs/results/NAME.md (table, command, agreement, detector), NAME.json (the figures and
+thinned records) and the pictures. `index` writes docs/results/README.md and the table between the
+markers of the project's README, with the picture above it.
 """
 
 import json
@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from matplotlib.figure import Figure
 
 from towpath.reports.audit import audit
+from towpath.reports.figures import write_figures, write_weights
 from towpath.reports.paper import TABLE_1
 from towpath.training.compare import ASKED, RESULT, compared
 from towpath.training.folder import plain_json
@@ -36,6 +38,8 @@ KEPT = (
     "weight_by_label",
 )
 DETECTOR_STEPS = 100
+SHOWN_FIRST = ("uniform", "exploitation", "tow-targets", "oracle")
+"""the panels of the README's picture"""
 
 
 class Finished:
@@ -161,10 +165,10 @@ def page(done: Finished) -> None:
     if missing:
         lines += [f"Asked for and not run yet: {', '.join(missing)}.", ""]
     lines += _agreement(done) + _paper(done)
-    for picture in ("curves.png", "weights.png"):
-        if (done.folder / picture).exists():
-            shutil.copy(done.folder / picture, DOCS / f"{done.name}-{picture}")
-            lines += [f"![{picture.removesuffix('.png')}]({done.name}-{picture})", ""]
+    lines += _probes(done)
+    for picture in write_figures(done.folder, result):
+        shutil.copy(picture, DOCS / f"{done.name}-{picture.name}")
+        lines += [f"![{picture.stem}]({done.name}-{picture.name})", ""]
     (DOCS / f"{done.name}.md").write_text("\n".join(lines))
     thin = {
         **{key: result[key] for key in ("recipe", "weighters", "seeds", "baseline", "differences")},
@@ -212,6 +216,51 @@ def _agreement(done: Finished) -> list[str]:
         return []
     head = "| agreement of the targets | median | quartiles | at most 0 | windows |"
     return [head, "|---|---|---|---|---|", *rows, ""]
+
+
+def _probes(done: Finished) -> list[str]:
+    """How far the weights of fixed tasks are from uniform while training goes on."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for records in done.records.values():
+        for record in records:
+            if "probe" in record:
+                spread = [w * len(row) - 1 for row in record["weights"] for w in row]
+                found.setdefault(record["probe"], {})[record["step"]] = spread
+    if not found:
+        return []
+    steps = sorted({step for each in found.values() for step in each})
+    head = ["probe", *(f"step {step}" for step in steps)]
+    rows = []
+    for name, each in found.items():
+        cells = [
+            f"{100 * max(each[s]):+.2f} / {100 * min(each[s]):+.2f} / "
+            f"{100 * statistics.pstdev(each[s]):.2f}"
+            for s in steps
+        ]
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    figure = Figure(figsize=(3.0 * len(found) + 0.6, 3.2), layout="constrained")
+    grid = figure.subplots(1, len(found), sharey=True, squeeze=False)
+    for axes, (name, each) in zip(grid[0], found.items(), strict=True):
+        for step, spread in sorted(each.items()):
+            axes.plot(sorted(100 * d for d in spread), label=f"step {step}")
+        axes.axhline(0.0, color="grey", linewidth=0.8, linestyle=":")
+        axes.set_title(name, fontsize=10)
+        axes.set_xlabel("tasks, by their weight")
+        axes.grid(alpha=0.25)
+    grid[0][0].set_ylabel("weight over 1/M, minus one (%)")
+    grid[0][0].legend(frameon=False, fontsize=8)
+    figure.savefig(DOCS / f"{done.name}-probes.png", dpi=120, metadata={"Software": None})
+    return [
+        "Weights of fixed tasks, in per cent of 1/M from uniform: largest / smallest / standard "
+        "deviation.",
+        "",
+        f"| {' | '.join(head)} |",
+        "|" + "---|" * len(head),
+        *rows,
+        "",
+        f"![probes]({done.name}-probes.png)",
+        "",
+    ]
 
 
 def _paper(done: Finished) -> list[str]:
@@ -276,7 +325,27 @@ def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
     (DOCS / "README.md").write_text("\n".join(lines) + "\n")
     by_name = {done.name: done for done in pages}
     if headline in by_name and beside in by_name:
-        _readme(by_name[headline], by_name[beside])
+        noisy, clean = by_name[headline], by_name[beside]
+        _readme(noisy, clean)
+        write_weights(DOCS / "headline.png", noisy.folder, noisy.result, SHOWN_FIRST)
+        _agreements(noisy, clean)
+
+
+def _agreements(noisy: Finished, clean: Finished) -> None:
+    """The distribution of the agreement over windows, with wrong labels and without."""
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    edges = [i / 20 for i in range(-20, 21)]
+    for done, colour, name in (
+        (clean, "#0072B2", "no wrong labels"),
+        (noisy, "#D55E00", "40% wrong labels"),
+    ):
+        axes.hist(done.agreements("tow-targets"), edges, color=colour, alpha=0.6, label=name)
+    axes.set_title("Agreement of the trusted tasks, window by window (tow-targets)")
+    axes.set_xlabel("cosine of what two halves of them ask for")
+    axes.set_ylabel("windows")
+    axes.legend(frameon=False)
+    figure.savefig(DOCS / "agreement.png", dpi=120, metadata={"Software": None})
 
 
 def _readme(noisy: Finished, clean: Finished) -> None:

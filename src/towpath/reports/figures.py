@@ -13,14 +13,13 @@ from towpath.reports.series import moving_average
 
 # Okabe and Ito's colours: told apart by people who see colours differently, and in print
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
+PANELS_A_ROW = 4
 CLEAN, WRONG = "#009E73", "#D55E00"
 
 
 def write_figures(folder: Path, result: dict[str, Any]) -> list[Path]:
     """`curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
-    runs: dict[str, list[RunData]] = {}
-    for run in result["runs"]:
-        runs.setdefault(run["label"], []).append(read_run(folder / run["folder"]))
+    runs = _by_label(folder, result)
     everybody = [run for own in runs.values() for run in own]
     title = result["recipe"] + (" (synthetic data)" if result.get("synthetic") else "")
     written = []
@@ -29,6 +28,19 @@ def write_figures(folder: Path, result: dict[str, Any]) -> list[Path]:
     if any(run.wrong for run in everybody):
         written.append(_save(_weights(runs, title), folder / "weights.png"))
     return written
+
+
+def write_weights(path: Path, folder: Path, result: dict[str, Any], labels: Sequence[str]) -> Path:
+    """The weights of clean and mislabelled tasks under some of a comparison's weighters."""
+    kept = {**result, "runs": [run for run in result["runs"] if run["label"] in labels]}
+    return _save(_weights(_by_label(folder, kept), result["recipe"]), path)
+
+
+def _by_label(folder: Path, result: dict[str, Any]) -> dict[str, list[RunData]]:
+    runs: dict[str, list[RunData]] = {}
+    for run in result["runs"]:
+        runs.setdefault(run["label"], []).append(read_run(folder / run["folder"]))
+    return runs
 
 
 def _save(figure: Figure, path: Path) -> Path:
@@ -55,9 +67,13 @@ def _curves(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
 
 
 def _weights(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
-    figure = Figure(figsize=(2.6 * len(runs) + 0.6, 3.4), layout="constrained")
-    grid = figure.subplots(1, len(runs), sharey=True, squeeze=False)
-    for axes, (label, own) in zip(grid[0], runs.items(), strict=True):
+    columns = min(len(runs), PANELS_A_ROW)
+    rows = -(-len(runs) // columns)
+    figure = Figure(figsize=(2.6 * columns + 0.6, 3.0 * rows + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes in grid.flat[len(runs) :]:
+        axes.set_visible(False)
+    for axes, (label, own) in zip(grid.flat, runs.items(), strict=False):
         for i, run in enumerate(own):
             for points, colour, name in (
                 (run.clean, CLEAN, "clean tasks"),
@@ -82,8 +98,9 @@ def _weights(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
         axes.set_title(label, fontsize=10)
         axes.set_xlabel("step")
         axes.grid(alpha=0.25)
-    grid[0][0].set_ylabel("weight over the mini-batch's mean")
-    grid[0][-1].legend(frameon=False, fontsize=8)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("weight over the mini-batch's mean")
+    grid[0][0].legend(frameon=False, fontsize=8)
     figure.suptitle(f"Weight of clean and mislabelled tasks: {title}", fontsize=11)
     return figure
 

@@ -48,7 +48,7 @@ def write_report(paths: Sequence[Path], out: Path, *, of_paper: bool = False) ->
         chapters = [study_chapter(study) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
     write_atomically(out, render(title, chapters).encode())
-    return [line for study in studies for line in missing_in(study)]
+    return [line for chapter in chapters for line in chapter.missing]
 
 
 def study_chapter(study: Study) -> Chapter:
