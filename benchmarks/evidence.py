@@ -12,7 +12,7 @@ instead of 1e-4, five query images a class instead of fifteen, one thread a run.
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from PIL import Image
@@ -182,15 +182,18 @@ KNOBS = {
     "per-batch": ("trusted.per_batch", (1, 4), "{} targets a mini-batch instead of 2"),
     "horizon": ("training.horizon", (1, 2, 10), "a horizon of {} mini-batches instead of 5"),
 }
+_knob = Experiment(
+    "omniglot-noise",
+    "uniform,tow-targets",
+    80,
+    "20 trusted tasks, 2 targets a mini-batch, a horizon of 5: what the other knobs are turned from",
+    seeds="7",
+)
+EXPERIMENTS["knob-default"] = _knob
 for _name, (_field, _values, _about) in KNOBS.items():
     for _value in _values:
-        EXPERIMENTS[f"knob-{_name}-{_value}"] = Experiment(
-            "omniglot-noise",
-            "uniform,tow-targets",
-            80,
-            _about.format(_value),
-            seeds="7",
-            overrides={_field: str(_value)},
+        EXPERIMENTS[f"knob-{_name}-{_value}"] = replace(
+            _knob, about=_about.format(_value), overrides={_field: str(_value)}
         )
 for _share in (40, 0):
     EXPERIMENTS[f"knob-options-{_share}"] = Experiment(
