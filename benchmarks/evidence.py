@@ -186,7 +186,7 @@ _knob = Experiment(
     "omniglot-noise",
     "uniform,tow-targets",
     80,
-    "20 trusted tasks, 2 targets a mini-batch, a horizon of 5: what the other knobs are turned from",
+    "20 trusted tasks, 2 targets a mini-batch, a horizon of 5: where the knobs are turned from",
     seeds="7",
 )
 EXPERIMENTS["knob-default"] = _knob
