@@ -119,7 +119,7 @@ EXPERIMENTS = {
     "domain-shift": Experiment(
         "mini-imagenet-protonet",
         "uniform,exploitation,tow-targets",
-        60,
+        150,
         "training on mini-ImageNet, trusted tasks from ten classes of birds, test on other birds",
         overrides={
             "training.meta_batch_size": "5",
