@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 from rich.console import Console
 from scipy import stats
 
@@ -14,6 +15,7 @@ from tests.reports import synthetic
 from tests.reports.reading import Page
 from towpath.cli import main
 from towpath.commands import Common, demo
+from towpath.reports.figures import write_weights
 from towpath.reports.page import write_report
 from towpath.reports.runs import read_run
 from towpath.theory import weight_deviation
@@ -323,6 +325,18 @@ def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
         demo(console, out, [0, 1], "small", Common())
     assert f"Open this in a browser: {out / 'report.html'}" in (tmp_path / "said.txt").read_text()
     assert Page((out / "report.html").read_text()).sections[0] == "tiny-results"
+
+
+def test_the_weights_of_many_weighters_stand_in_rows_of_four(tmp_path):
+    path = synthetic.write_comparison(tmp_path / "c", 20, seeds=(0,))
+    runs = [{"label": w, "folder": run_name(w, 0)} for w in synthetic.WEIGHTERS]
+    sizes = []
+    for labels in (synthetic.WEIGHTERS[:4], synthetic.WEIGHTERS):
+        out = write_weights(tmp_path / "w.png", path, {"recipe": "r", "runs": runs}, labels)
+        with Image.open(out) as picture:
+            sizes.append(picture.size)
+    assert sizes[0][0] == sizes[1][0]
+    assert sizes[1][1] > 1.5 * sizes[0][1]
 
 
 # --- the paper's own set ------------------------------------------------------------------------
