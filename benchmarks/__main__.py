@@ -3,7 +3,17 @@
 import importlib
 import sys
 
-ALL = ("learners", "planner", "fidelity", "slopes", "memory", "data", "weighters", "scale")
+ALL = (
+    "learners",
+    "planner",
+    "fidelity",
+    "slopes",
+    "memory",
+    "data",
+    "weighters",
+    "scale",
+    "predictions",
+)
 
 if __name__ == "__main__":
     for name in sys.argv[1:2] or ALL:

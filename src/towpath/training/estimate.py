@@ -8,9 +8,10 @@ refused before it begins.
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
@@ -21,8 +22,9 @@ from towpath.training.setup import Setup
 from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, Weighter
 
+Given = TypeVar("Given")
 MEASURED_TASKS = 4
-MEASURED_TIMES = 3
+MEASURED_BATCHES = 4
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
 TRIALS = 1.2
@@ -101,30 +103,29 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
             "training.horizon or training.meta_batch_size, or choose a smaller backbone."
         )
     window, goals = setup.window(0, recipe.training.steps)
-    batch, params = window[0], setup.start.params
-    objective = setup.objective
-    whole = _usual(lambda: objective.evaluate(params, batch))
+    params, objective = setup.start.params, setup.objective
+    batch = window[0]
+    # several mini-batches: tasks of any-shot episodes differ in size
+    batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
+    whole = _usual(lambda b: objective.evaluate(params, b), batches)
     extra = len(goals[0]) / len(batch) if goals else 0.0
     work = window_work(setup.weighter, T, extra)
     seconds = whole * (work.evaluations + FORWARD * work.forwards)
     if work.sketches:
-        ones = torch.ones(1, len(batch))
-        sketched = _usual(
-            lambda: objective.evaluate(params, batch, curvature=Curvature("gauss-newton", ones))
-        )
+        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
+        sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
         seconds += max(0.0, sketched - whole) * work.sketches
     if work.parts and isinstance(setup.weighter, TOW):
         share = setup.weighter.query_share
-        part = [objective.part(task, share) for task in batch]
-        seconds += work.parts * _usual(lambda: objective.evaluate(params, part))
+        parts = [[objective.part(task, share) for task in b] for b in batches]
+        seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
     name = next(iter(setup.tests))
-    per_task = (
-        _usual(lambda: evaluate(objective, params, setup.test_tasks(name, MEASURED_TASKS)))
-        / MEASURED_TASKS
-    )
+    counts = [MEASURED_TASKS] * MEASURED_BATCHES
+    a_few = _usual(lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts)
+    per_task = a_few / MEASURED_TASKS
     return Estimate(
         seconds_per_step=seconds / T,
         uniform_seconds_per_step=whole,
@@ -151,12 +152,13 @@ def _tasks_a_step(setup: Setup) -> int:
     return recipe.training.meta_batch_size + (recipe.trusted.per_batch if setup.trusted else 0)
 
 
-def _usual(run: Callable[[], object]) -> float:
-    """Seconds of a run, the median of a few: what else the machine does will go on."""
+def _usual(run: Callable[[Given], object], cases: Sequence[Given]) -> float:
+    """Seconds of a run, the median over some cases: what else the machine does will go on."""
+    run(cases[0])  # the first one also fills caches
     times = []
-    for _ in range(MEASURED_TIMES):
+    for case in cases:
         began = time.perf_counter()
-        run()
+        run(case)
         times.append(time.perf_counter() - began)
     return statistics.median(times)
 
