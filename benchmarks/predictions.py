@@ -1,4 +1,4 @@
-"""What a run said that it would take, over what it took: whole runs, validation and test included."""
+"""What a run said that it would take over what it took, validation and test included."""
 
 import sys
 import tempfile
