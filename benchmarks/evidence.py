@@ -178,9 +178,9 @@ EXPERIMENTS = {
 }
 KNOBS = {
     # name: (field, its values, what it is)
-    "trusted": ("trusted.count", (5, 10, 50), "{} trusted tasks instead of 20"),
-    "per-batch": ("trusted.per_batch", (1, 4), "{} targets a mini-batch instead of 2"),
-    "horizon": ("training.horizon", (1, 2, 10), "a horizon of {} mini-batches instead of 5"),
+    "trusted": ("trusted.count", (5, 10, 50), "trusted tasks: {} instead of 20"),
+    "per-batch": ("trusted.per_batch", (1, 4), "targets a mini-batch: {} instead of 2"),
+    "horizon": ("training.horizon", (1, 2, 10), "horizon of a plan: {} instead of 5"),
 }
 _knob = Experiment(
     "omniglot-noise",

@@ -1,6 +1,8 @@
 """What a plan costs: over uniform training, exact over diagonal value, the sweep against P."""
 
+import itertools
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ from unittest import mock
 import torch
 
 import towpath as tp
-from benchmarks.measure import prepare_process, race, report
+from benchmarks.measure import prepare_process, race, report, write
 from benchmarks.memory import forget_peak, peak
 from benchmarks.windows import Scene, scene, scenes
 from towpath.control import (
@@ -72,6 +74,34 @@ def over_uniform(here: Scene, rate: float, names: Sequence[str] = tuple(CONTENDE
     if "TOW.faithful()" in by_name:
         exact = by_name["TOW.faithful(value='exact')"] / by_name["TOW.faithful()"]
         print(f"  exact over diagonal value, whole plan: {exact:.3f} (target <= 1.1)")
+
+
+def fast_over_uniform(learner: str, windows: int = 4) -> None:
+    """`TOW.fast()` over uniform steps, on the clock, several windows from steps 0 and 300 on."""
+    rows: dict[str, list[float]] = {"accepted": [], "decided by uniform training": []}
+    ahead = scenes(learner, lr=1e-4)
+    for step in (0, 300):
+        here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
+        for window in itertools.islice(here, windows):
+            last: list[tp.Plan] = []
+
+            def plan(window: Scene = window, last: list[tp.Plan] = last) -> None:
+                last[:] = [plan_with(window, tp.TOW.fast())]
+
+            contenders = {
+                "uniform": lambda w=window: plan_with(w, tp.Uniform()),
+                "TOW.fast()": plan,
+            }
+            ratio = race(contenders, base="uniform")[1]
+            trained_once = last[0].evaluations <= len(window.window)
+            rows["accepted" if trained_once else "decided by uniform training"].append(ratio.ratio)
+            print(f"  {window.name}: {ratio}", flush=True)
+    every = [value for values in rows.values() for value in values]
+    print(f"\n== TOW.fast() over uniform, {learner}: median {statistics.median(every):.2f}")
+    for name, values in rows.items():
+        if values:
+            print(f"    {name}, {len(values)} windows: median {statistics.median(values):.2f}")
+    write(f"fast-{learner}", {"rows": rows})
 
 
 @contextmanager
@@ -202,6 +232,7 @@ def main() -> None:
         over_uniform(later, 1e-4)
         # ten times the paper's rate: first trials are rejected
         over_uniform(next(scenes(learner, lr=1e-3)), 1e-3, ("uniform", "TOW()", "TOW.fast()"))
+        fast_over_uniform(learner)
     ten_over_two()
     sweep_alone()
     memory()

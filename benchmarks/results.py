@@ -166,7 +166,8 @@ def page(done: Finished) -> None:
         lines += [f"Asked for and not run yet: {', '.join(missing)}.", ""]
     lines += _agreement(done) + _paper(done)
     lines += _probes(done)
-    for picture in write_figures(done.folder, result):
+    pictures = [] if done.name.startswith("knob-") else write_figures(done.folder, result)
+    for picture in pictures:
         shutil.copy(picture, DOCS / f"{done.name}-{picture.name}")
         lines += [f"![{picture.stem}]({done.name}-{picture.name})", ""]
     (DOCS / f"{done.name}.md").write_text("\n".join(lines))
