@@ -17,7 +17,7 @@ from benchmarks.measure import Stopwatch, prepare_process, write
 from benchmarks.windows import Scene, scenes
 from towpath.weighters.tow import centred, cosine
 
-SHARES = (4, 8)
+SHARES = (3, 4, 8)
 QUERY = 15
 RATE = 1e-4
 KEYS = ("cosine", "cost", "rejected", "accepted", "retried")
@@ -67,7 +67,7 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
         reference = tp.TOW.towards_targets(shrink="none") if targets else tp.TOW()
         full, seconds = run(reference, targets)
         note(f"{label}full plan", full, seconds, full)
-        for share in SHARES[:1] if targets else SHARES:
+        for share in (4,) if targets else SHARES:
             plan, seconds = run(fast(share, **options), targets)
             note(f"{label}{share} of {QUERY}", plan, seconds, full)
 

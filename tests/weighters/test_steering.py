@@ -114,7 +114,7 @@ def test_costs_are_those_of_the_parts_along_the_training():
         x = x - RATE * plan.weights[t] @ objective.evaluate(here, batch).gradients
     assert plan.cost == pytest.approx(estimated(losses) + prior, rel=1e-12)
     assert plan.status is tp.Status.ITERATION_LIMIT
-    assert "planned on 25% of each query set" in str(plan)
+    assert "planned on 20% of each query set" in str(plan)
 
 
 def test_a_rejected_trial_leaves_training_with_uniform_weights():
