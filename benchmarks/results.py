@@ -174,13 +174,22 @@ def page(done: Finished) -> None:
     thin = {
         **{key: result[key] for key in ("recipe", "weighters", "seeds", "baseline", "differences")},
         "command": done.command,
-        "settings": recipe,
+        "settings": _without_paths(recipe),
         "runs": [
             {**{key: run[key] for key in KEPT}, "records": _thinned(done.records[run["folder"]])}
             for run in result["runs"]
         ],
     }
     (DOCS / f"{done.name}.json").write_text(json.dumps(thin, separators=(",", ":")))
+
+
+def _without_paths(value: Any) -> Any:
+    """Folders by their last part: where they lay is nobody's business."""
+    if isinstance(value, dict):
+        return {key: _without_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(item) for item in value]
+    return Path(value).name if isinstance(value, str) and value.startswith("/") else value
 
 
 def _table(done: Finished, test: str, noisy: bool) -> list[str]:
