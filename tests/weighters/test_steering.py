@@ -114,6 +114,17 @@ def test_costs_are_those_of_the_parts_along_the_training():
         x = x - RATE * plan.weights[t] @ objective.evaluate(here, batch).gradients
     assert plan.cost == pytest.approx(estimated(losses) + prior, rel=1e-12)
     assert plan.status is tp.Status.ITERATION_LIMIT
+    # accepted: above the nominal, which took the parts' steps, by chance at most
+    x, differences = plan.layout.flatten(list(params.values())), []
+    for t, batch in enumerate(window):
+        counted = batch if t == 0 else [objective.part(task, plan.query_share) for task in batch]
+        nominal = objective.evaluate(plan.layout.unflatten(x), counted)
+        change = (losses[t] - nominal.losses).detach()
+        differences.append(change if t == 0 else 2 * change[t % 2 :: 2])
+        x = x - RATE * nominal.gradients.mean(0)
+    each = torch.cat(differences)
+    assert plan.cost - plan.nominal_cost == pytest.approx(float(each.sum()) + prior, abs=1e-12)
+    assert plan.cost - plan.nominal_cost <= float(each.std()) * len(each) ** 0.5
     assert "planned on 20% of each query set" in str(plan)
 
 
