@@ -125,7 +125,7 @@ def test_costs_are_those_of_the_parts_along_the_training():
     each = torch.cat(differences)
     assert plan.cost - plan.nominal_cost == pytest.approx(float(each.sum()) + prior, abs=1e-12)
     assert plan.cost - plan.nominal_cost <= float(each.std()) * len(each) ** 0.5
-    assert "planned on 20% of each query set" in str(plan)
+    assert "planned on 25% of each query set" in str(plan)
 
 
 def test_a_rejected_trial_leaves_training_with_uniform_weights():

@@ -45,7 +45,7 @@ from towpath.weighters.start import (
 from towpath.weighters.steering import steer
 from towpath.weighters.window import WindowProblem, stage_seed
 
-FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": 0.2}
+FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": 0.25}
 """what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
 ON_A_PART: dict[str, tuple[Any, ...]] = {
     "iterations": (0, 1),
@@ -211,7 +211,7 @@ class TOW:
     def fast(cls, **overrides: Any) -> "TOW":
         """Planning that costs little more than training.
 
-        The costate comes from a fifth of each query set, without curvature; the weights from
+        The costate comes from a quarter of each query set, without curvature; the weights from
         the gradients of the training itself, which is the only trial. Costs are compared on that
         part, up to chance (docs/performance.md has cost against fidelity).
         """
