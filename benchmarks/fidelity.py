@@ -3,7 +3,8 @@
 For each share of the query images, over at least 20 windows of real training (half of them from the
 start, half from step 300): the cosine of the deviations, centred per mini-batch, with those of the
 default plan (two iterations, curvature, whole query sets), and the cost over uniform steps in CPU
-time, one thread, all contenders one after another in every window.
+time, one thread, all contenders one after another in every window. The preset was chosen on the
+windows of seeds 0 to 2; these are others.
 """
 
 import itertools
@@ -17,11 +18,11 @@ from benchmarks.measure import Stopwatch, prepare_process, write
 from benchmarks.windows import Scene, scenes
 from towpath.weighters.tow import centred, cosine
 
-SHARES = (3, 4, 8)
+SHARES = (4, 7, 10)
 QUERY = 15
 RATE = 1e-4
 KEYS = ("cosine", "cost", "rejected", "accepted", "retried")
-STEPS, WINDOWS = (0, 300), 10
+STEPS, WINDOWS, SEED = (0, 300), 20, 3
 TARGETS = {
     name: getattr(tp.TOW.towards_targets(shrink="none"), name)
     for name in ("beta", "bounds", "shrink", "spread", "scale")
@@ -47,6 +48,7 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
             plan = tow.plan(here.objective, here.params, here.optimizer, here.window, targets=goals)
         return plan, watch.seconds
 
+    run(tp.Uniform())  # the window's images into the cache, for all alike
     _, base = run(tp.Uniform())
 
     def note(name: str, plan: tp.Plan, seconds: float, full: tp.Plan) -> None:
@@ -56,7 +58,8 @@ def measure(here: Scene, rows: dict[str, dict[str, list[float]]]) -> None:
             row["cosine"].append(cosine(deviations(plan), deviations(full)))
         row["rejected"].append(float(not moved))
         row["cost"].append(seconds / base)
-        if all(line.trials == 1 and line.eps == 1.0 for line in plan.history):
+        once = plan.query_share == 1 or plan.evaluations < 2 * len(here.window) - 1
+        if once and all(line.trials == 1 and line.eps == 1.0 for line in plan.history):
             row["accepted"].append(seconds / base)
         else:
             row["retried"].append(seconds / base)
@@ -81,7 +84,7 @@ def main() -> None:
     prepare_process()
     for learner in sys.argv[2:] or ("protonet", "maml"):
         rows: dict[str, dict[str, list[float]]] = {}
-        ahead = scenes(learner, lr=RATE, workers=1)
+        ahead = scenes(learner, lr=RATE, workers=1, seed=SEED)
         for step in STEPS:
             here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
             for window in itertools.islice(here, WINDOWS):

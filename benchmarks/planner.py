@@ -44,7 +44,7 @@ CONTENDERS: dict[str, tp.TOW | tp.Uniform] = {
     "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
     "TOW.fast()": tp.TOW.fast(),
     "TOW.towards_targets()": tp.TOW.towards_targets(),
-    "TOW.towards_targets(query_share=0.25)": tp.TOW.towards_targets(query_share=0.25),
+    "TOW.towards_targets(query_share='auto')": tp.TOW.towards_targets(query_share="auto"),
 }
 """with targets: two a mini-batch"""
 

@@ -56,19 +56,20 @@ def scenes(
     query: int = 15,
     lr: float = 1e-3,
     workers: int = CORES,
+    seed: int = 0,
 ) -> Iterator[Scene]:
     """5-way 1-shot windows, 4-conv, Adam, one after another from `step` uniform steps on."""
     pool = data.load(real_set(), split="train")
     channels, size, _ = pool.image_shape
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # the same network in every run: trials and counters depend on it
+        torch.manual_seed(seed)  # the same network in every run: trials and counters depend on it
         net = backbones.Conv4(channels, None if learner == "protonet" else 5, size)
     made: learners.Learner = LEARNERS[learner](net)
     objective = tp.Objective(made, workers=workers)
     params = {name: p.detach().clone() for name, p in made.parameters().items()}
     state = TrainState(params, tp.Adam(lr=lr).init(params))
     spec = data.EpisodeSpec(ways=5, shots=1, query=query)
-    windows = data.Windows(data.EpisodeSampler(pool, spec, 0), horizon, tasks)
+    windows = data.Windows(data.EpisodeSampler(pool, spec, seed), horizon, tasks)
     trusted = data.trusted_pool(pool, replace(spec), 2 * horizon)
     weighter = Uniform()
     while True:

@@ -18,6 +18,7 @@ CASES: dict[str, dict[str, Any]] = {
         "trusted": {"count": 5, "per_batch": 3},
     },
     "fast": {"weighter": {"name": "tow-fast"}},
+    "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
 }
 MORE: dict[str, dict[str, Any]] = {
@@ -59,10 +60,11 @@ def recipes(
     """The tiny recipe for each case, without trusted tasks unless it says so."""
     made = {}
     for name, case in cases.items():
-        sections = {key: value for key, value in case.items() if key != "tasks"}
+        sections = {k: value for k, value in case.items() if k not in ("tasks", "horizon")}
+        horizon = case.get("horizon", HORIZON)
         training = {
-            "steps": windows * HORIZON,
-            "horizon": HORIZON,
+            "steps": windows * horizon,
+            "horizon": horizon,
             "meta_batch_size": case.get("tasks", tasks),
             "checkpoint_every": 100,
         }

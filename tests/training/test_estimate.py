@@ -31,6 +31,7 @@ def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
         (TOW(iterations=2, beta=1e6), None),
         (TOW(iterations=1, beta=1e6, curvature="none"), targets),
         (TOW(iterations=0), None),
+        (TOW.fast(beta=1e6), None),
     ):
         plan = tow.plan(
             setup.objective, setup.start.params, setup.start.optimizer, window, targets=goals
@@ -38,11 +39,27 @@ def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
         trials = sum(line.trials for line in plan.history)
         share = 1 / M if goals else 0.0
         work = window_work(tow, T, share)
+        assert plan.part_evaluations == work.parts
+        if tow.on_a_part:  # the only trial is the training itself
+            assert plan.evaluations == work.evaluations
+            continue
         accepted = trials / max(1, tow.iterations)
         # the expectation allows for some rejected trials: scale it to those that there were
         extra = (TRIALS - accepted) * tow.iterations * (T - 1 + T * share)
         assert plan.evaluations == pytest.approx(work.evaluations - extra)
         assert plan.sketches <= work.sketches + 1e-9
+
+
+def test_a_fast_plan_looks_at_as_many_mini_batches_as_expected():
+    setup = prepare(tiny("uniform", training={"steps": 10, "horizon": 5, "meta_batch_size": 3}))
+    fast, window = TOW.fast(), setup.windows.window(0)
+    params, optimizer = setup.start.params, setup.start.optimizer
+    first = fast.plan(setup.objective, params, optimizer, window)
+    # before its first step Adam has no momentum
+    assert first.part_evaluations == window_work(fast, 5, inertia=0.0).parts == 4
+    after = first.optimizer_state
+    second = fast.plan(setup.objective, first.params, after, setup.windows.window(1))
+    assert second.part_evaluations == window_work(fast, 5, inertia=optimizer.inertia).parts == 3
 
 
 def test_a_plan_that_cannot_fit_is_refused_before_it_begins(monkeypatch):

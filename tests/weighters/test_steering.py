@@ -7,8 +7,10 @@ from torch import Tensor
 
 import towpath as tp
 from tests.learners import tasks
+from towpath.dynamics import OptimiserState
+from towpath.flat import Layout
 from towpath.learners import MAML, ProtoNet
-from towpath.weighters.steering import nearest
+from towpath.weighters.steering import by_chance, nearest
 
 T, M = 3, 4
 WAYS, QUERY = 3, 6
@@ -124,8 +126,8 @@ def test_costs_are_those_of_the_parts_along_the_training():
         x = x - RATE * nominal.gradients.mean(0)
     each = torch.cat(differences)
     assert plan.cost - plan.nominal_cost == pytest.approx(float(each.sum()) + prior, abs=1e-12)
-    assert plan.cost - plan.nominal_cost <= float(each.std()) * len(each) ** 0.5
-    assert "planned on 25% of each query set" in str(plan)
+    assert plan.cost - plan.nominal_cost <= 2 * float(each.std()) * len(each) ** 0.5
+    assert "planned on 45% of each query set" in str(plan)
 
 
 def test_a_rejected_trial_leaves_training_with_uniform_weights():
@@ -151,6 +153,161 @@ def test_work_is_counted():
     plan = tp.TOW.fast(**SMALL).plan(objective, params, tp.SGD(lr=RATE).init(params), window)
     assert (plan.part_evaluations, plan.sketches) == (T - 1, 0)
     assert plan.evaluations == T  # training itself; stage 1 is shared
+
+
+def adam_step(x, m, v, count, g):
+    """Kingma and Ba, written out; differentiable."""
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+    return x - RATE * (m / (1 - 0.9**count)) / ((v / (1 - 0.999**count)).sqrt() + 1e-8), m, v
+
+
+def by_momentum(objective, optimizer, params, window, share):
+    """The nominal by hand: losses [M] and gradients [M, P] of each stage; the second is passed on
+    the momentum."""
+    layout = Layout.of(params)
+    state = optimizer.at(layout.flatten(list(params.values())).detach())
+    said = []
+    for t, batch in enumerate(window):
+        parts = batch if t == 0 else [objective.part(task, share) for task in batch]
+        here = objective.evaluate(layout.unflatten(state.x), parts)
+        said.append((here.losses.double(), here.gradients))
+        g = torch.zeros_like(state.x) if t == 1 else here.gradients.mean(0)
+        state = optimizer.dynamics.step(state, g)
+    return said
+
+
+def slope(optimizer, x, slots, first, gradients, costs):
+    """`d cost / d first [P]` of the states that follow, by autograd through Adam's own formula."""
+    g = first.clone().requires_grad_()
+    (m, v), cost, here = slots, 0.0, x
+    for i, gradient in enumerate([g, *gradients]):
+        here, m, v = adam_step(here, m, v, optimizer.steps[0] + i + 1, gradient)
+        cost = cost + costs[i] @ here
+    return torch.autograd.grad(cost, g)[0]
+
+
+def test_with_momentum_the_first_mini_batches_after_the_first_are_not_looked_at():
+    """Five mini-batches, Adam: the second says nothing, the optimiser goes on by its momentum."""
+    objective, params, _ = scene()
+    window = [[classification(seed=10 * t + i) for i in range(M)] for t in range(5)]
+    optimizer = warm(params)
+    beta = tp.TOW.fast(**SMALL).plan(objective, params, optimizer, window).beta
+    plan = tp.TOW.fast(beta=beta).plan(objective, params, optimizer, window)
+    assert plan.status is tp.Status.ITERATION_LIMIT
+    assert (plan.evaluations, plan.part_evaluations) == (5, 3)
+    said = by_momentum(objective, optimizer, params, window, plan.query_share)
+    J, c = [rows for _, rows in said], [rows.sum(0) for _, rows in said]
+    zero, mu = torch.zeros_like(c[0]), 1 / M
+    start = optimizer.at(plan.layout.flatten(list(params.values())).detach())
+    later = [zero, J[2].mean(0), J[3].mean(0)]
+    first = slope(optimizer, start.x, start.slots, J[0].mean(0), later, [zero, *c[2:]])
+    expected = (mu - J[0] @ first / beta).clamp_min(0)
+    torch.testing.assert_close(plan.weights[0], expected, rtol=1e-7, atol=1e-10)
+    assert float((expected - mu).abs().max()) > 0.01
+    # the weights of the mini-batch that was not looked at: its own gradients, the same costate
+    second = optimizer.dynamics.step(start, plan.weights[0] @ J[0])
+    whole = objective.evaluate(plan.layout.unflatten(second.x), window[1])
+    lam = costate_after(optimizer, start, said)
+    b = optimizer.dynamics.linearise(second, whole.gradients.mean(0)).b
+    g = whole.gradients @ (b * lam).sum(0)
+    torch.testing.assert_close(plan.weights[1], (mu - g / beta).clamp_min(0), rtol=1e-7, atol=1e-9)
+    # costs: the mini-batch that was not looked at counts with what training found there, and the
+    # nominal's with what its step would have changed
+    looked = [2 * float(said[t][0][t % 2 :: 2].sum()) for t in (2, 3, 4)]
+    known = float(said[0][0].sum() + whole.losses.double().sum())
+    step = optimizer.dynamics.step
+    after, idle = step(second, whole.gradients.mean(0)), step(second, torch.zeros_like(second.x))
+    worth = float((lam * (after.z - idle.z)).sum())
+    assert plan.nominal_cost == pytest.approx(known + sum(looked) + worth, rel=1e-9)
+    x, trained = start, known
+    for t, batch in enumerate(window):
+        here = plan.layout.unflatten(x.x)
+        if t > 1:
+            parts = [objective.part(task, plan.query_share) for task in batch]
+            trained += 2 * float(objective.evaluate(here, parts).losses[t % 2 :: 2].sum())
+        gradients = objective.evaluate(here, batch).gradients
+        x = optimizer.dynamics.step(x, plan.weights[t] @ gradients)
+    prior = 0.5 * beta * float((plan.weights - mu).square().sum())
+    assert plan.cost == pytest.approx(trained + prior, rel=1e-9)
+    # what was promised includes the second mini-batch's share
+    d = plan.weights[1] - mu
+    of_second = -float(g @ d) - 0.5 * beta * float(d.square().sum())
+    assert of_second > 0
+    assert plan.predicted_decrease > of_second
+
+
+def costate_after(optimizer, start, said):
+    """lam_3 `[k, P]`: what the state after the second step is worth, by autograd."""
+    c = [rows.sum(0) for _, rows in said]
+    state = optimizer.dynamics.step(start, said[0][1].mean(0))
+    state = optimizer.dynamics.step(state, torch.zeros_like(start.x))
+    z = [part.clone().requires_grad_() for part in (state.x, *state.slots)]
+    (here, m, v), count = z, state.steps[0]
+    cost = c[2] @ here
+    for i, t in enumerate((2, 3)):
+        here, m, v = adam_step(here, m, v, count + i + 1, said[t][1].mean(0))
+        cost = cost + c[t + 1] @ here
+    return torch.stack(torch.autograd.grad(cost, z))
+
+
+def warm(params, rule=None) -> OptimiserState:
+    """An optimiser, Adam if none is given, after a few steps: its moments are not zero."""
+    cold = (rule or tp.Adam(lr=RATE)).init(params)
+    state = cold.at(Layout.of(params).flatten(list(params.values())).detach())
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(3):
+        noise = torch.randn(state.x.shape, generator=generator, dtype=state.x.dtype)
+        state = cold.dynamics.step(state, 0.3 * noise)  # about as large as gradients are
+    return cold.after(state)
+
+
+def test_what_is_not_looked_at():
+    fast = tp.TOW.fast()
+    assert [fast.coasting(T, 0.9, False) for T in (1, 2, 4, 5, 8, 9, 20)] == [0, 0, 0, 1, 1, 2, 4]
+    assert fast.coasting(20, inertia=0.1, targets=False) == 0
+    assert fast.coasting(20, inertia=0.9, targets=True) == 0
+    assert tp.TOW.fast(moments="frozen").coasting(20, inertia=0.9, targets=False) == 0
+    assert tp.TOW.fast(beta="auto").coasting(20, inertia=0.9, targets=False) == 0
+    assert tp.TOW().coasting(20, inertia=0.9, targets=False) == 0
+
+
+def test_only_an_optimiser_with_momentum_that_has_made_a_step_coasts():
+    objective, params, _ = scene()
+    window = [[classification(seed=10 * t + i) for i in range(M)] for t in range(5)]
+
+    def looked_at(optimizer) -> float:
+        return tp.TOW.fast().plan(objective, params, optimizer, window).part_evaluations
+
+    assert looked_at(warm(params)) == 3
+    assert looked_at(tp.Adam(lr=RATE).init(params)) == 4
+    assert looked_at(warm(params, tp.Adam(lr=RATE, betas=(0.0, 0.999)))) == 4
+    assert looked_at(warm(params, tp.SGD(lr=RATE, momentum=0.9))) == 3
+    assert looked_at(warm(params, tp.SGD(lr=RATE))) == 4
+
+
+def test_the_step_that_the_nominal_left_out_is_made_up_for_in_its_cost():
+    """Nearly all images in the part, so that coasting is all that sets the nominal apart."""
+    objective, params, _ = scene()
+    window = [[classification(seed=10 * t + i) for i in range(M)] for t in range(5)]
+    plan = tp.TOW.fast(beta=1e9, query_share=0.999).plan(objective, params, warm(params), window)
+    uniform = tp.Uniform().plan(objective, params, warm(params), window).losses
+    coasted = [losses for losses, _ in by_momentum(objective, warm(params), params, window, 0.999)]
+    known = float(uniform[0].sum() + uniform[1].sum())
+    seen = known + sum(2 * float(coasted[t][t % 2 :: 2].sum()) for t in (2, 3, 4))
+    missed = sum(float(uniform[t].sum() - coasted[t].sum()) for t in (2, 3, 4))
+    assert missed < 0  # the step would have helped
+    assert plan.nominal_cost - seen == pytest.approx(missed, rel=0.25)
+
+
+def test_a_broken_task_in_a_mini_batch_that_was_not_looked_at_is_named():
+    objective, params, _ = scene()
+    window = [[classification(seed=10 * t + i) for i in range(M)] for t in range(5)]
+    good = window[1][2]
+    broken = tp.Episode(good.support_x, good.support_y, good.query_x * torch.nan, good.query_y)
+    window[1] = [*window[1][:2], broken, window[1][3]]
+    plan = tp.TOW.fast().plan(objective, params, warm(params), window)
+    assert plan.status is tp.Status.NON_FINITE_NOMINAL
+    assert plan.bad.tasks == {(1, 2)}
 
 
 @pytest.mark.parametrize("bounds", ["project", "simplex"])
@@ -196,6 +353,16 @@ def test_a_part_keeps_the_first_images_of_every_class(query, share):
         kept = part.query_x[part.query_y == label]
         assert len(kept) == int(np.ceil(share * query - 1e-9))
         assert torch.equal(kept, mine[: len(kept)])
+
+
+def test_two_standard_errors_are_chance_and_one_with_targets():
+    theirs = [torch.tensor([1.0, 2.0]).double(), torch.tensor([3.0, 4.0]).double()]
+    mine = [theirs[0] + torch.tensor([0.1, -0.3]), theirs[1] + torch.tensor([0.5, 0.1])]
+    differences = np.array([0.1, -0.3, 0.5, 0.1])
+    error = differences.std(ddof=1) * 2  # of the sum of four
+    assert by_chance(mine, theirs, targets=False) == pytest.approx(2 * error)
+    assert by_chance(mine, theirs, targets=True) == pytest.approx(error)
+    assert by_chance([mine[0][:1]], [theirs[0][:1]], targets=False) == 0
 
 
 def test_nearest_weights_are_feasible():

@@ -47,6 +47,11 @@ class Adam:
         for beta in self.betas:
             between("Adam", "betas", beta, 0.0, math.nextafter(1.0, 0.0))
 
+    @property
+    def inertia(self) -> float:
+        """Share of a step that goes on in the next one."""
+        return self.betas[0]
+
     def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
         """The state of this optimiser before its first step on `params`."""
         layout = Layout.of(params)

@@ -44,6 +44,11 @@ class SGD:
                 f"dampening={self.dampening}; expected momentum > 0 and dampening = 0."
             )
 
+    @property
+    def inertia(self) -> float:
+        """Share of a step that goes on in the next one."""
+        return self.momentum
+
     def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
         """The state of this optimiser before its first step on `params`."""
         layout = Layout.of(params)

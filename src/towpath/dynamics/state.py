@@ -59,6 +59,13 @@ class Linearisation:
         return Linearisation(self.A[:1, :1].clone(), self.b[:1].clone())
 
 
+class Rule(Protocol):
+    """Hyper-parameters of one parameter."""
+
+    @property
+    def inertia(self) -> float: ...
+
+
 class Dynamics(Protocol):
     """An optimiser as a pure step with its linearisation beside it."""
 
@@ -66,7 +73,7 @@ class Dynamics(Protocol):
     def layout(self) -> Layout: ...
 
     @property
-    def rules(self) -> tuple[object, ...]:
+    def rules(self) -> tuple[Rule, ...]:
         """Hyper-parameters, one object for each parameter."""
         ...
 
@@ -105,6 +112,11 @@ class OptimiserState:
         """Before the first step from these parameters."""
         state = dynamics.initial(dynamics.layout.flatten(list(params.values())).detach())
         return cls(dynamics, state.slots, state.steps)
+
+    @property
+    def inertia(self) -> float:
+        """Share of a step that goes on in the next one: the least of all parameters."""
+        return min(rule.inertia for rule in self.dynamics.rules)
 
     def at(self, x: Tensor) -> State:
         """The whole state with the parameters `x`."""

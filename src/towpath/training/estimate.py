@@ -68,13 +68,16 @@ class Estimate:
         return self.training_seconds + self.evaluation_seconds
 
 
-def window_work(weighter: Weighter, T: int, targets: float = 0.0) -> WindowWork:
+def window_work(
+    weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
+) -> WindowWork:
     """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
-    if weighter.query_share < 1:
-        watched = 0.0 if targets else 0.5 * weighter.query_share * (T - 1)  # every other task
-        return WindowWork(T + T * targets, parts=T - 1, forwards=watched + T * targets)
+    if weighter.on_a_part:
+        parts = T - 1 - weighter.coasting(T, inertia, targets > 0)
+        watched = 0.0 if targets else 0.5 * weighter.share(False) * parts  # every other task
+        return WindowWork(T + T * targets, parts=parts, forwards=watched + T * targets)
     trials = TRIALS * weighter.iterations
     sketched = 0.0 if weighter.curvature == "none" else float(weighter.probes)
     # targets are counted after every step, the last one included
@@ -109,14 +112,14 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
     whole = _usual(lambda b: objective.evaluate(params, b), batches)
     extra = len(goals[0]) / len(batch) if goals else 0.0
-    work = window_work(setup.weighter, T, extra)
+    work = window_work(setup.weighter, T, extra, setup.start.optimizer.inertia)
     seconds = whole * (work.evaluations + FORWARD * work.forwards)
     if work.sketches:
         sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
         sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
         seconds += max(0.0, sketched - whole) * work.sketches
     if work.parts and isinstance(setup.weighter, TOW):
-        share = setup.weighter.query_share
+        share = setup.weighter.share(bool(goals))
         parts = [[objective.part(task, share) for task in b] for b in batches]
         seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     tests = recipe.test.tasks * len(setup.tests)

@@ -66,7 +66,7 @@ class Plan:
     """mini-batches of Hessian products, one a task: what `adjoint="exact"` takes"""
     query_share: float = 1.0
     """share of each query set that was planned on; below 1 the costs are estimates from it, of
-    every other task"""
+    every other task of the mini-batches that were looked at"""
     part_evaluations: float = 0.0
     """mini-batch evaluations on that share of the query sets"""
 

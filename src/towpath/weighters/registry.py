@@ -43,5 +43,5 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow-faithful": _tow(TOW.faithful()),
     "tow-fast": _tow(TOW.fast()),
     "tow-targets": _tow(TOW.towards_targets(), targets=True),
-    "tow-targets-fast": _tow(TOW.towards_targets(query_share=0.25), targets=True),
+    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), targets=True),
 }

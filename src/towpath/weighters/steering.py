@@ -7,15 +7,22 @@
 
 The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
 gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
-and w_t is its exact minimiser. The trial is the training: its cost is estimated from the parts of
-every other task. The nominal took other steps (those of the parts), so the two differ by chance,
-too: the trial is accepted unless it is above the nominal by more than one standard error of the
-difference over the tasks. Where it is, training with uniform weights decides: both are rolled out
-on whole tasks then, and the cheaper one is kept.
+and w_t is its exact minimiser. Where the optimiser has momentum, the nominal does not look at the
+first mini-batches after the first (`TOW.coasting`): what they say of a weight is little. Their own
+weights are planned like the others', and the step that the nominal left out is made up for in its
+cost: how far it would have led, with the gradients that training finds there, times `lam_{t+1}`.
+
+The trial is the training: its cost is estimated from the parts of every other task of the
+mini-batches that the nominal looked at. The nominal took other steps (those of the parts), so the
+two differ by chance, too: the trial is accepted unless it is above the nominal by more than two
+standard errors of the difference over the tasks (with targets: one). Where it is, training with
+uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
 """
 
+import math
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -33,6 +40,10 @@ from towpath.control.quadratic import project_simplex
 from towpath.dynamics import State
 from towpath.weighters.window import WindowProblem
 
+CHANCE, CHANCE_WITH_TARGETS = 2.0, 1.0
+"""standard errors by which a trial may be above the nominal (docs/decisions.md, 9); targets are
+whole, and less is left to chance"""
+
 
 @dataclass(frozen=True, eq=False)
 class Steered:
@@ -43,6 +54,16 @@ class Steered:
     nominal: Trajectory
     """what the accepted one was compared with"""
     history: tuple[Iteration, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A mini-batch that the nominal did not look at, as training found it."""
+
+    g: Tensor
+    """`dJ/du_t [M]`, float64"""
+    worth: float
+    """change of the later costs by a step with the nominal's weights instead of none"""
 
 
 def steer(
@@ -69,16 +90,27 @@ def steer(
     T, M = nominal.actions.shape
     precisions = prior.precisions(T)
 
+    uniform = nominal.actions
+    left_out: dict[int, LeftOut] = {}
+
     def decide(t: int, state: State, J: Tensor) -> Tensor:
         b = problem.linearise(state, J.mean(0)).b
         g = problem.ranks.total((J @ (b * costates[t]).sum(0)).double())
+        if t in problem.coasts:
+            step = problem.moved(state, uniform[t].to(J) @ J)
+            worth = problem.ranks.total((costates[t] * step).sum(dtype=torch.float64))
+            left_out[t] = LeftOut(g, float(worth))
         return nearest(prior.mu - g / precisions[t], bounds)
 
-    uniform = nominal.actions
     trial = problem.rollout(lambda t, z: uniform[t], derivatives=False, decide=decide)  # noqa: ARG005
+    predicted = direction.predicted_decrease(1.0)
+    if trial.finite:
+        nominal = _completed(nominal, trial, left_out)
+        predicted += _promised(trial, nominal, left_out, prior)
     work, base = trial.work, nominal
     change = trial.cost(prior) - nominal.cost(prior)
-    accepted = trial.finite and change <= _chance(trial, nominal)
+    counted = trial.payload.counted, nominal.payload.counted
+    accepted = trial.finite and change <= by_chance(*counted, problem.targets is not None)
     if not accepted:
         base = problem.rollout(lambda t, z: uniform[t], derivatives=False)  # noqa: ARG005
         work = work + base.work
@@ -86,7 +118,7 @@ def steer(
         accepted = trial.finite and (not base.finite or change <= 0.0)
     line = Iteration(
         cost=(trial if accepted else base).cost(prior),
-        predicted=direction.predicted_decrease(1.0) if accepted else 0.0,
+        predicted=predicted if accepted else 0.0,
         actual=-change if accepted else 0.0,
         eps=1.0 if accepted else 0.0,
         trials=1,
@@ -101,11 +133,38 @@ def steer(
     return Steered(base, status, base, (line,))
 
 
-def _chance(trial: Trajectory, nominal: Trajectory) -> float:
-    """Standard error of the difference of two costs, from the differences of single tasks."""
-    pairs = zip(trial.payload.counted, nominal.payload.counted, strict=True)
-    each = torch.cat([mine - theirs for mine, theirs in pairs])
-    return float(each.std() * len(each) ** 0.5) if len(each) > 1 else 0.0
+def _completed(
+    nominal: Trajectory, trial: Trajectory, left_out: Mapping[int, LeftOut]
+) -> Trajectory:
+    """The nominal with the cost of the mini-batches that it did not look at: the training's, and
+    what the steps that it left out would have changed later."""
+    costs, counted = list(nominal.state_costs), list(nominal.payload.counted)
+    for t, stage in left_out.items():
+        counted[t] = trial.payload.counted[t]
+        costs[t] = trial.state_costs[t] + stage.worth
+    return replace(nominal, state_costs=costs, payload=replace(nominal.payload, counted=counted))
+
+
+def _promised(
+    trial: Trajectory, nominal: Trajectory, left_out: Mapping[int, LeftOut], prior: Prior
+) -> float:
+    """Decrease that the weights of the mini-batches promise that the nominal did not look at."""
+    total = 0.0
+    for t, stage in left_out.items():
+        w, u = trial.actions[t].to(stage.g), nominal.actions[t].to(stage.g)
+        precision = float(prior.precisions(len(trial.actions))[t])
+        change = (w - prior.mu).square().sum() - (u - prior.mu).square().sum()
+        total -= float(stage.g @ (w - u)) + 0.5 * precision * float(change)
+    return total
+
+
+def by_chance(mine: Sequence[Tensor], theirs: Sequence[Tensor], targets: bool) -> float:
+    """By how much the sum of `mine` may be above that of `theirs`: so many standard errors of the
+    difference, from the differences of single tasks."""
+    each = torch.cat([a - b for a, b in zip(mine, theirs, strict=True)])
+    if len(each) < 2:
+        return 0.0
+    return (CHANCE_WITH_TARGETS if targets else CHANCE) * float(each.std()) * math.sqrt(len(each))
 
 
 def nearest(weights: Tensor, bounds: BoundsKind) -> Tensor:

@@ -45,8 +45,12 @@ from towpath.weighters.start import (
 from towpath.weighters.steering import steer
 from towpath.weighters.window import WindowProblem, stage_seed
 
-FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": 0.25}
+FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": "auto"}
 """what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
+AUTO_SHARE, AUTO_SHARE_WITH_TARGETS = 0.45, 0.25
+"""`query_share="auto"`: targets are always whole, so the parts say less of the costate there"""
+HEAVY = 0.5
+"""momentum (Adam: beta1) from which on early losses say little of a weight"""
 ON_A_PART: dict[str, tuple[Any, ...]] = {
     "iterations": (0, 1),
     "curvature": ("none",),
@@ -88,7 +92,9 @@ class TOW:
         sufficient_decrease: c1 of the acceptance test.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.steering`). Stage 1, which
-            training evaluates anyway, is always whole; so are targets.
+            training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
+            with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
+            momentum and a fixed beta, some mini-batches are not looked at (see `coasting`).
 
     Example:
         >>> import torch, towpath as tp
@@ -123,7 +129,7 @@ class TOW:
     max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
-    query_share: float = 1.0
+    query_share: float | Literal["auto"] = 1.0
 
     def __post_init__(self) -> None:
         _check_choices(self)
@@ -155,7 +161,6 @@ class TOW:
                 f"TOW found sufficient_decrease={self.sufficient_decrease}; expected between 0 "
                 "and 1 (the paper: 0.5)."
             )
-        at_least("TOW", "query_share", self.query_share, 0.0)
         self._check_share()
         if self.shrink == "agreement" and self.beta != "auto":
             raise ValueError(
@@ -180,18 +185,20 @@ class TOW:
             )
 
     def _check_share(self) -> None:
-        if not 0 < self.query_share <= 1:
-            raise ValueError(
-                f"TOW found query_share={self.query_share}; expected more than 0 and at most 1 "
-                "(1: plan on whole query sets)."
-            )
-        if self.query_share == 1:
+        if self.query_share != "auto":
+            at_least("TOW", "query_share", self.query_share, 0.0)
+            if not 0 < self.query_share <= 1:
+                raise ValueError(
+                    f"TOW found query_share={self.query_share}; expected more than 0 and at most 1 "
+                    "(1: plan on whole query sets), or 'auto'."
+                )
+        if not self.on_a_part:
             return
         for name, allowed in ON_A_PART.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(
                     f"TOW found {name}={getattr(self, name)!r} with query_share="
-                    f"{self.query_share:g}; a plan on a part of the query sets takes "
+                    f"{self.query_share!r}; a plan on a part of the query sets takes "
                     f"{' or '.join(map(repr, allowed))} there. Start from tp.TOW.fast(), or plan "
                     "with query_share=1."
                 )
@@ -211,11 +218,34 @@ class TOW:
     def fast(cls, **overrides: Any) -> "TOW":
         """Planning that costs little more than training.
 
-        The costate comes from a quarter of each query set, without curvature; the weights from
-        the gradients of the training itself, which is the only trial. Costs are compared on that
+        The costate comes from a part of each query set, without curvature; the weights from the
+        gradients of the training itself, which is the only trial. Costs are compared on that
         part, up to chance (docs/performance.md has cost against fidelity).
         """
         return cls(**{**FAST, **overrides})
+
+    @property
+    def on_a_part(self) -> bool:
+        """Whether the costates come from a part of the query sets."""
+        return self.query_share != 1
+
+    def share(self, targets: bool) -> float:
+        """The part of each query set that is planned on."""
+        if self.query_share == "auto":
+            return AUTO_SHARE_WITH_TARGETS if targets else AUTO_SHARE
+        return self.query_share
+
+    def coasting(self, T: int, inertia: float, targets: bool) -> int:
+        """How many of the mini-batches after the first a plan on a part does not look at.
+
+        With momentum a weight moves the parameters little at first and more from step to step, so
+        that the first losses after it hardly say what it does: a quarter of them is left out. With
+        targets, or where beta follows from every mini-batch's gradients, all are wanted.
+        """
+        grows = inertia >= HEAVY and self.moments == "full"
+        if not self.on_a_part or targets or self.beta == "auto" or not grows:
+            return 0
+        return (T - 1) // 4
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":
@@ -266,6 +296,9 @@ class TOW:
         self.check_targets(goals is not None)
         self._check_count(goals)
         start = Start.of(model, optimizer)
+        share = self.share(goals is not None)
+        # before its first step an optimiser has nothing to coast on
+        inertia = start.optimizer.inertia if min(start.state.steps) > 0 else 0.0
         problem = WindowProblem(
             objective,
             start,
@@ -278,7 +311,8 @@ class TOW:
             replay=self.terminal == "replay",
             softmax=self.normalise == "softmax",
             muted=muted,
-            share=self.query_share,
+            share=share,
+            coasting=self.coasting(len(tasks), inertia, goals is not None),
             seed=seed,
         )
         u0 = self._nominal_actions(len(tasks), len(tasks[0]), seed)
@@ -288,7 +322,7 @@ class TOW:
         )
         outcome = trained(problem, self._solve(problem, nominal, len(tasks[0])))
         first = u0.softmax(-1) if problem.softmax else u0
-        return plan_of(problem, first, nominal, outcome, muted, self.query_share, began)
+        return plan_of(problem, first, nominal, outcome, muted, share, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "Outcome":
         mu = 1.0 / M if self.mu is None else self.mu
@@ -309,7 +343,7 @@ class TOW:
                 return Outcome(nominal, status, Prior(math.inf, mu), agreement=agreement)
             prior = Prior(M * largest / scale, mu, self._scales(g0, largest))
         assert prior is not None
-        if self.query_share < 1:
+        if self.on_a_part:
             steered = steer(
                 problem,
                 nominal,

@@ -11,7 +11,8 @@ evaluated once: its state is given, and its curvature enters nothing.
 
 Planning on a part (`share` < 1): a trajectory that will be modelled is rolled out on a share of
 each query set, stages 2..T; the last one is the training itself, on whole tasks, and watches the
-loss of every other task's part, so that costs are compared on the same images.
+loss of every other task's part, so that costs are compared on the same images. The first of these
+stages may be left out (`coasting`): they say nothing, and the optimiser goes on by its momentum.
 
 Where several ranks share the tasks, each holds the whole state and steps it, but models its own
 coordinates of it only: gradients `[M, c]`, cost terms and the states of a trajectory are parts, and
@@ -77,6 +78,7 @@ class WindowProblem:
         softmax: bool = False,
         muted: Muted = NOTHING_MUTED,
         share: float = 1.0,
+        coasting: int = 0,
         seed: int = 0,
     ) -> None:
         self.objective, self.start = objective, start
@@ -91,6 +93,8 @@ class WindowProblem:
         self.parts: Sequence[Sequence[Any]] | None = None
         if share < 1:
             self.parts = [[objective.part(task, share) for task in batch] for batch in window]
+        self.coasts = range(1, 1 + coasting)
+        """stages that a rollout on parts does not look at: their cost is unknown to it"""
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
         self._first: Evaluation | None = None
         self.products = 0
@@ -151,7 +155,7 @@ class WindowProblem:
                 cost = pending if self.targets is not None else _own_cost(here)
                 points.append(self._point(part, w, gradient, here, cost, state.x))
             if self.targets is None:
-                counted.append(self._counted(t, here))
+                counted.append(self._counted(t, here, planning))
             state = after
             extra = self._tasks_after(t)
             pending = None
@@ -224,6 +228,13 @@ class WindowProblem:
         end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
         return Model(stages, end, self.ranks.total)
 
+    def moved(self, state: State, gradient: Tensor) -> Tensor:
+        """How far `[k, P]` a step on the gradient leads beyond one on none, at the rank's own
+        coordinates."""
+        step, frozen = self._own_dynamics.step, self.frozen_moments
+        after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
+        return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
+
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
         """A and b of one step at the rank's own coordinates; x alone where the moments are
         frozen."""
@@ -266,8 +277,10 @@ class WindowProblem:
         in_part = False
         if self.parts is not None and t > 0:
             if derivatives:
+                if t in self.coasts:
+                    return self._nothing_said(state, w), Work()
                 tasks, in_part = self.parts[t], True
-            elif self.targets is None:
+            elif self.targets is None and t not in self.coasts:
                 seen = self._watched(t)
                 watched = [p if i in seen else None for i, p in enumerate(self.parts[t])]
         curvature = None
@@ -287,12 +300,21 @@ class WindowProblem:
             parts=len(tasks) if in_part else 0,
         )
 
+    def _nothing_said(self, state: State, w: Tensor) -> Evaluation:
+        """No loss that is known, no gradient."""
+        own = self._own(state).x
+        columns = Columns(own.new_zeros(1, 1).expand(len(w), len(own)), len(state.x), self.ranks)
+        unknown = torch.full_like(w, torch.nan)
+        return Evaluation(unknown, torch.ones_like(w, dtype=torch.bool), columns, None, None)
+
     def _watched(self, t: int) -> range:
         """Tasks whose parts are watched at stage t: every other one says enough for a yes or no."""
         return range(t % 2 if len(self.window[t]) > 1 else 0, len(self.window[t]), 2)
 
-    def _counted(self, t: int, here: Evaluation) -> Tensor:
-        """Losses `[m]`, float64, whose sum estimates the mini-batch's."""
+    def _counted(self, t: int, here: Evaluation, planning: bool) -> Tensor:
+        """Losses `[m]`, float64, whose sum estimates the mini-batch's; none where it is unknown."""
+        if t in self.coasts:
+            return here.losses.double()[: 0 if planning else None]
         if self.parts is None or t == 0:
             return here.losses.double()
         seen = self._watched(t)
