@@ -14,10 +14,12 @@ from towpath.training.loop import Unheard
 RUNS = (
     ("omniglot-protonet", "uniform", 100),
     ("omniglot-protonet", "tow", 50),
+    ("omniglot-protonet", "tow-fast", 50),
     ("omniglot-noise", "tow-targets", 50),
     ("omniglot-noise", "tow-targets-fast", 50),
     ("omniglot-maml", "uniform", 50),
     ("omniglot-maml", "exploitation", 50),
+    ("omniglot-maml", "tow-fast", 50),
     ("mini-imagenet-protonet", "uniform", 30),
 )
 TARGET = 0.25

@@ -444,6 +444,7 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("terminal", options(terminal="reply"), ("'reply'", "Did you mean 'replay'?")),
     ("scale", options(scale="batch"), ("'batch'", "Did you mean 'mini-batch'?")),
     ("shrink", options(shrink="agree"), ("'agree'", "Did you mean 'agreement'?")),
+    ("query_share", options(query_share="atuo"), ("'atuo'", "Did you mean 'auto'?")),
     ("value of another type", options(value=3), ("value=3", "expected one of")),
     ("iterations below zero", options(iterations=-1), ("iterations=-1", "at least 0")),
     ("half an iteration", options(iterations=1.5), ("iterations=1.5", "expected a whole number")),
