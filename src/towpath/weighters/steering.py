@@ -45,6 +45,19 @@ CHANCE, CHANCE_WITH_TARGETS = 2.0, 1.0
 whole, and less is left to chance"""
 
 
+HEAVY = 0.5
+"""momentum (Adam: beta1) from which on early losses say little of a weight"""
+
+
+def left_out_of(T: int, inertia: float) -> int:
+    """How many of T mini-batches after the first need not be looked at.
+
+    With momentum a weight moves the parameters little at first and more from step to step, so that
+    the first losses after it hardly say what it does: a quarter of them is left out.
+    """
+    return (T - 1) // 4 if inertia >= HEAVY else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Steered:
     """The accepted trajectory, or the nominal, which may still be to be trained."""

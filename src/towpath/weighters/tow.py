@@ -7,12 +7,11 @@
 iLQR about a nominal trajectory finds the weights; the accepted trajectory is the training.
 """
 
-import difflib
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -29,7 +28,8 @@ from towpath.control import (
     ilqr,
 )
 from towpath.curvature import CurvatureKind, Objective
-from towpath.validation import at_least
+from towpath.validation import at_least, check_choices
+from towpath.weighters.deviations import centred, cosine
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.outcome import Outcome, plan_of, trained
 from towpath.weighters.plan import Plan
@@ -42,15 +42,13 @@ from towpath.weighters.start import (
     checked_targets,
     checked_window,
 )
-from towpath.weighters.steering import steer
+from towpath.weighters.steering import left_out_of, steer
 from towpath.weighters.window import WindowProblem, stage_seed
 
 FAST: dict[str, Any] = {"iterations": 1, "curvature": "none", "query_share": "auto"}
 """what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
 AUTO_SHARE, AUTO_SHARE_WITH_TARGETS = 0.45, 0.25
 """`query_share="auto"`: targets are always whole, so the parts say less of the costate there"""
-HEAVY = 0.5
-"""momentum (Adam: beta1) from which on early losses say little of a weight"""
 ON_A_PART: dict[str, tuple[Any, ...]] = {
     "iterations": (0, 1),
     "curvature": ("none",),
@@ -132,7 +130,7 @@ class TOW:
     query_share: float | Literal["auto"] = 1.0
 
     def __post_init__(self) -> None:
-        _check_choices(self)
+        check_choices("TOW", self)
         if self.beta != "auto":
             at_least("TOW", "beta", self.beta, 0.0)
             if self.beta == 0:
@@ -238,14 +236,11 @@ class TOW:
     def coasting(self, T: int, inertia: float, targets: bool) -> int:
         """How many of the mini-batches after the first a plan on a part does not look at.
 
-        With momentum a weight moves the parameters little at first and more from step to step, so
-        that the first losses after it hardly say what it does: a quarter of them is left out. With
-        targets, or where beta follows from every mini-batch's gradients, all are wanted.
+        With targets, or where beta follows from every mini-batch's gradients, all are wanted.
         """
-        grows = inertia >= HEAVY and self.moments == "full"
-        if not self.on_a_part or targets or self.beta == "auto" or not grows:
+        if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
             return 0
-        return (T - 1) // 4
+        return left_out_of(T, inertia)
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":
@@ -448,34 +443,3 @@ def _agreement(problem: WindowProblem, nominal: Trajectory, model: Model) -> flo
     """
     first, second = problem.half_models(nominal, model)
     return cosine(centred(costate_gradient(first)), centred(costate_gradient(second)))
-
-
-def centred(rows: Tensor) -> Tensor:
-    """Each row less its mean: what changes the mix of tasks rather than the step length."""
-    return rows - rows.mean(dim=-1, keepdim=True)
-
-
-def cosine(a: Tensor, b: Tensor) -> float:
-    """Cosine of two arrays as vectors; 0 where one of them vanishes."""
-    norm = float(torch.linalg.vector_norm(a)) * float(torch.linalg.vector_norm(b))
-    return float((a * b).sum()) / norm if norm > 0 else 0.0
-
-
-def _check_choices(options: TOW) -> None:
-    """Every option whose type is a Literal has one of its values."""
-    hints = get_type_hints(TOW)
-    for option in fields(options):
-        hint, value = hints[option.name], getattr(options, option.name)
-        members = get_args(hint) if get_origin(hint) is not Literal else (hint,)
-        choices = [c for m in members if get_origin(m) is Literal for c in get_args(m)]
-        others = [m for m in members if isinstance(m, type)]
-        if not choices or value in choices or any(isinstance(value, m) for m in others):
-            continue
-        if float in others and isinstance(value, int):
-            continue
-        close = difflib.get_close_matches(str(value), choices, 1, 0.4)
-        hint_text = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(
-            f"TOW found {option.name}={value!r}; expected one of {choices}"
-            f"{' or a number' if float in others else ''}.{hint_text}"
-        )
