@@ -9,6 +9,8 @@ import towpath
 
 ROOT = Path(towpath.__file__).parent
 ORDER = [
+    "wording",
+    "files",
     "flat",
     "ranks",
     "stopping",

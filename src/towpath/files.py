@@ -1,0 +1,308 @@
+"""The one reader and writer of the disk.
+
+Reading opens regular files only, also through links: a FIFO would wait for ever. Writing is atomic
+(a reader sees all of a file or none), takes the place of nothing or of a regular file, never of a
+link, a folder, a FIFO or a device, and leaves nothing behind when it fails. A file at a place that
+its user named is an `Output`: it does not take the place of what somebody else made.
+
+What goes wrong is a `FileError`, one sentence that calls a permission problem a permission problem.
+"""
+
+import errno
+import io
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from towpath.wording import quoted
+
+REASONS = {
+    errno.EACCES: ("no permission", "Change its permissions, or ask whoever owns it"),
+    errno.EPERM: ("no permission", "Change its permissions, or ask whoever owns it"),
+    errno.EROFS: ("the file system is read-only", "Choose another place"),
+    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one"),
+    errno.ELOOP: ("its links lead in a circle", "Remove the link or choose another place"),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", "Choose another path"),
+    errno.EISDIR: ("it is a folder", "Name a file"),
+    errno.EEXIST: ("something is in the way", "Choose another path"),
+    errno.ENOENT: ("No such file or folder", "Check the path"),
+    errno.ENOSPC: ("the disk is full", "Make room on the disk, or choose another place"),
+    errno.EDQUOT: ("the disk quota is used up", "Make room on the disk, or choose another place"),
+    errno.EFBIG: ("the file would be too large", "Make it smaller, or choose another place"),
+}
+"""What went wrong in plain words, and what to do, by the system's number."""
+
+KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+LARGEST_TEXT = 256 * 2**20
+"""bytes of the files that are read whole; what a run or a user writes is far smaller"""
+_SIGNATURE_WITHIN = 4096
+
+
+class FileError(OSError, ValueError):
+    """A file that cannot be read or written; the message is one sentence for the user.
+
+    Whoever handles the system's errors (`OSError`) or wrong input (`ValueError`) handles it too.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.strerror = reason or message
+
+
+class UnreadableError(FileError):
+    """A file that is there and cannot be read as it should be: nothing was written."""
+
+
+def problem(error: OSError, path: object, doing: str = "used") -> FileError:
+    """The system's error about a path as a sentence; `doing` is a participle: read, written."""
+    known = REASONS.get(error.errno or 0)
+    reason, remedy = known or (error.strerror or str(error), "Check the path and the disk")
+    kind = UnreadableError if doing == "read" else FileError
+    return kind(
+        f"{_shown(path)} cannot be {doing} ({reason}); expected a place where it can be. {remedy}.",
+        reason,
+    )
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with `~` for the user's home; `~nobody-of-this-name` stays as it is."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def inside(folder: Path, name: str, what: str) -> Path:
+    """`folder / name`, if the name is that of an entry of the folder and does not lead out of it.
+
+    Args:
+        folder: where the entry will be.
+        name: its name, which may come from a stranger's file.
+        what: the thing that has this name, for the message.
+    """
+    if name in ("", ".", "..") or any(sign in name for sign in ("/", "\\", "\0")):
+        raise FileError(
+            f"The name {quoted(name)} of {what} would lie outside {folder}; expected a name "
+            "without / and \\. Correct it, or say where with --out."
+        )
+    return folder / name
+
+
+# Reading
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """The file, opened for reading; FileError unless it is a regular file, or a link to one."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with _worded(path, "read"):
+        _require_regular(path, os.stat(path))  # before opening: that alone can rewind a tape
+        descriptor = os.open(path, flags)
+        try:
+            _require_regular(path, os.fstat(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return io.BufferedReader(io.FileIO(descriptor))
+
+
+def check_readable(path: Path) -> None:
+    """FileError unless the path is a regular file that we may read; for libraries that open it."""
+    open_regular(path).close()
+
+
+def read_bytes(path: Path, largest: int = LARGEST_TEXT) -> bytes:
+    """The content of a regular file."""
+    with open_regular(path) as stream, _worded(path, "read"):
+        content = stream.read(largest + 1)
+    if len(content) > largest:
+        raise UnreadableError(
+            f"{_shown(path)} has more than {largest:,} bytes; expected a smaller file. Check that "
+            "it is the right one.",
+            f"it has more than {largest:,} bytes",
+        )
+    return content
+
+
+def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
+    """The text of a regular file in UTF-8."""
+    try:
+        return read_bytes(path, largest).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(
+            f"{_shown(path)} cannot be read as text ({error.reason} at byte {error.start}); "
+            "expected UTF-8. Save it so, or name another file.",
+            "it is not UTF-8",
+        ) from error
+
+
+# Writing
+
+
+def write(path: Path, content: bytes) -> None:
+    """Make a file in a folder of ours, or replace the regular file of that name."""
+    _require_replaceable(path)
+    with _beside(path, content) as beside:
+        os.replace(beside, path)
+
+
+def check_replaceable(path: Path) -> None:
+    """FileError unless nothing, or a regular file, is at the path."""
+    _require_replaceable(path)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that a command leaves at a place which its user named.
+
+    Nothing is replaced but what we wrote ourselves, which begins with the `signature`; `force`
+    replaces any other regular file as well.
+    """
+
+    path: Path
+    force: bool = False
+    signature: bytes = b""
+    """what stands within the first bytes of our own files of this kind; empty where they cannot be
+    told from others"""
+
+    def check(self) -> None:
+        """FileError if it will not be possible to write: to be said before the work, not after."""
+        found = _require_replaceable(self.path)
+        if found is not None and not self.force and not self._is_ours():
+            raise FileError(
+                f"{_shown(self.path)} exists and was not written by this command; expected a new "
+                "file. Choose another --out, or replace it with --force."
+            )
+        folder = self.path.absolute().parent
+        while not os.path.lexists(folder):
+            folder = folder.parent
+        if not folder.is_dir():
+            raise problem(OSError(errno.ENOTDIR, ""), self.path, "written")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise problem(OSError(errno.EACCES, ""), self.path, "written")
+
+    def write(self, content: bytes) -> None:
+        """Write the file; FileError if something is in its place."""
+        self.check()
+        new = not os.path.lexists(self.path)
+        with _beside(self.path, content) as beside:
+            if new:
+                _put_where_nothing_is(beside, self.path)
+            else:
+                os.replace(beside, self.path)
+
+    def _is_ours(self) -> bool:
+        if not self.signature:
+            return False
+        with open_regular(self.path) as stream:
+            return self.signature in stream.read(_SIGNATURE_WITHIN)
+
+
+def _put_where_nothing_is(beside: str, path: Path) -> None:
+    """Rename, unless somebody has put a file there meanwhile."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        os.replace(beside, path)
+
+
+@contextmanager
+def _beside(path: Path, content: bytes) -> Iterator[str]:
+    """The content on the disk under a passing name in the same folder, made if it is not there."""
+    with _worded(path, "written"), _folder(path.parent):
+        descriptor, beside = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                if hasattr(os, "fchmod"):
+                    os.fchmod(stream.fileno(), 0o666 & ~_umask())  # mkstemp's is the user's alone
+                os.fsync(stream.fileno())
+            yield beside
+        finally:
+            Path(beside).unlink(missing_ok=True)
+
+
+@contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """The folder, with those above it; what was made for nothing is removed again."""
+    made: list[Path] = []
+    try:
+        for each in reversed([folder, *folder.parents]):
+            if not each.is_dir():
+                each.mkdir(exist_ok=True)
+                made.append(each)
+        yield
+    except BaseException:
+        for each in reversed(made):
+            with suppress(OSError):  # somebody else uses it by now
+                each.rmdir()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)  # can only be read by setting it
+    os.umask(mask)
+    return mask
+
+
+# What both need
+
+
+@contextmanager
+def _worded(path: Path, doing: str) -> Iterator[None]:
+    """The system's errors as FileErrors about the path that the user knows."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise problem(error, path, doing) from error
+    except ValueError as error:  # a NUL byte
+        raise FileError(
+            f"{_shown(path)} cannot be {doing} ({error}); expected a path. Correct it."
+        ) from error
+
+
+def _require_replaceable(path: Path) -> os.stat_result | None:
+    with _worded(path, "written"):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return None
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(
+            f"{_shown(path)} is {_kind(found.st_mode)}; expected a new file or one to replace. "
+            "Remove it, or choose another path.",
+            f"it is {_kind(found.st_mode)}",
+        )
+    return found
+
+
+def _require_regular(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise UnreadableError(
+            f"{_shown(path)} is {_kind(found.st_mode)}; expected a file. Check the path.",
+            f"it is {_kind(found.st_mode)}",
+        )
+
+
+def _kind(mode: int) -> str:
+    return next((name for matches, name in KINDS if matches(mode)), "no regular file")
+
+
+def _shown(path: object) -> str:
+    text = str(path)
+    return text if len(text) <= 300 and text.isprintable() else quoted(text)
