@@ -267,7 +267,7 @@ CASES = {
     "a file in the way": (
         words("train", "tiny.yaml", "--out", "tiny.yaml/run"),
         "tiny.yaml/run",
-        "another --out",
+        "Choose another path",
     ),
     "resume no run": (words("resume", "empty"), "empty has no config.yaml", "run folder"),
     "resume nothing": (words("resume", "nowhere"), "nowhere has no config.yaml", "run folder"),

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from towpath.files import FileError, expanded, read_text
 from towpath.training.recipe import COMPONENTS, Recipe
-from towpath.training.typed import RecipeError, nearest, plain_value
+from towpath.training.strict_yaml import LONGEST, load_yaml
+from towpath.training.typed import RecipeError, plain_value
+from towpath.wording import nearest, one_line, quoted
 
 BUDGETS = ("full", "small")
 
@@ -28,19 +30,18 @@ def recipe_text(name: str) -> str:
     shipped = shipped_recipes()
     if name in shipped:
         return shipped[name]
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         try:
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            return read_text(path, LONGEST)
+        except FileError as error:
             raise RecipeError(
-                f"The recipe file {name} cannot be read ({reason}); expected a YAML file. Check "
-                "the path, or copy one: towpath recipes copy NAME"
+                f"The recipe file {name} cannot be read ({error.strerror}); expected a YAML file. "
+                "Check the path, or copy one: towpath recipes copy NAME"
             ) from error
     raise RecipeError(
-        f"There is no recipe {name!r}; expected {', '.join(shipped)}, or the path of a YAML file."
-        f"{nearest(name, shipped)}"
+        f"There is no recipe {quoted(name)}; expected {', '.join(shipped)}, or the path of a YAML "
+        f"file.{nearest(name, shipped)}"
     )
 
 
@@ -54,11 +55,11 @@ def read_recipe(
         )
     text = recipe_text(name)
     try:
-        mapping = yaml.safe_load(text)
+        mapping = load_yaml(text)
     except yaml.YAMLError as error:
         raise RecipeError(
-            f"The recipe {name} is not YAML ({' '.join(str(error).split())}); expected sections "
-            "of options. Compare with: towpath recipes show NAME"
+            f"The recipe {name} is not YAML that can be used ({one_line(error)}); expected "
+            "sections of options. Compare with: towpath recipes show NAME"
         ) from error
     if not isinstance(mapping, dict):
         held = {list: "a list", type(None): "nothing", str: "a word"}.get(type(mapping), "a value")
@@ -79,7 +80,7 @@ def _small(section: Any) -> dict[str, Any]:
         return {}
     if not isinstance(section, dict) or not all(isinstance(key, str) for key in section):
         raise RecipeError(
-            f"small is {section!r}; expected values by dotted name, as in training.steps: 20"
+            f"small is {quoted(section)}; expected values by dotted name, as in training.steps: 20"
         )
     return section
 

@@ -1,9 +1,72 @@
 """Checks of hyper-parameters, worded once."""
 
-import difflib
 import math
-from dataclasses import fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from towpath.wording import nearest, quoted
+
+
+@dataclass(frozen=True)
+class Range:
+    """The bounds of an option, both included, declared in its annotation.
+
+    `steps: Annotated[int, Range(1, 10**8)]`; of a sequence, each number lies within. The upper
+    bound is far above every sensible value: it is there so that a slip of the keyboard is answered
+    at once instead of by a process that never ends.
+    """
+
+    low: float
+    high: float
+
+
+def declared_ranges(target: Callable[..., Any]) -> dict[str, Range]:
+    """The ranges that the signature of a class or a function declares, by the option's name."""
+    function = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
+    hints = get_type_hints(function, include_extras=True)
+    found = {name: _range_in(hint) for name, hint in hints.items()}
+    return {name: declared for name, declared in found.items() if declared is not None}
+
+
+def _range_in(hint: Any) -> Range | None:
+    if get_origin(hint) is Annotated:
+        for extra in hint.__metadata__:
+            if isinstance(extra, Range):
+                return extra
+    return next((found for part in get_args(hint) if (found := _range_in(part))), None)
+
+
+def check_ranges(target: Callable[..., Any], options: Mapping[str, Any], owner: str = "") -> None:
+    """ValueError if an option lies outside the range that its declaration in `target` gives.
+
+    Args:
+        target: the class or function whose options these are.
+        options: the values, of the right types.
+        owner: the dotted name of the section, for the message.
+    """
+    for name, declared in declared_ranges(target).items():
+        where = f"{owner}.{name}" if owner else name
+        for value in _numbers(options.get(name)):
+            if isinstance(value, bool):
+                raise ValueError(f"{where} is {value!r}; expected a whole number.")
+            if not value >= declared.low:  # NaN is not
+                kind = "a whole number of " if isinstance(value, int) else ""
+                raise ValueError(
+                    f"{where} is {quoted(value)}; expected {kind}at least {declared.low:g}."
+                )
+            if value > declared.high:
+                raise ValueError(
+                    f"{where} is {quoted(value)}; expected at most {declared.high:,}. Lower it."
+                )
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for part in value:
+            yield from _numbers(part)
 
 
 def at_least(owner: str, name: str, value: float, low: float) -> None:
@@ -37,9 +100,7 @@ def check_choices(owner: str, options: Any) -> None:
             continue
         if float in others and isinstance(value, int):
             continue
-        close = difflib.get_close_matches(str(value), choices, 1, 0.4)
-        hint_text = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
             f"{owner} found {option.name}={value!r}; expected one of {choices}"
-            f"{' or a number' if float in others else ''}.{hint_text}"
+            f"{' or a number' if float in others else ''}.{nearest(value, choices, 0.4)}"
         )

@@ -58,6 +58,17 @@ def test_group_dro_follows_the_exponentiated_gradient():
     assert again.tolist() == pytest.approx([raw["a"], raw["c"]] / np.array(raw["a"] + raw["c"]))
 
 
+@pytest.mark.parametrize("rate", [1000.0, 1e6])
+def test_group_dro_at_a_rate_beyond_exp_weighs_the_worst_group_and_can_come_back(rate):
+    infos = [{"group": "a"}, {"group": "b"}]
+    w, state = weigh(GroupDRO(rate), [1.0, 4.0], infos=infos)
+    assert w.tolist() == pytest.approx([0.0, 1.0])
+    alone, state = weigh(GroupDRO(rate), [2.0], infos=[{"group": "a"}], state=state)
+    assert alone.tolist() == [1.0]
+    w, state = weigh(GroupDRO(rate), [9.0, 0.0], infos=infos, state=state)
+    assert w.tolist() == pytest.approx([1.0, 0.0])
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), M=st.integers(1, 6))
 def test_gradient_agreement_is_the_double_sum_of_inner_products(seed, M):

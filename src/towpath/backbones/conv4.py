@@ -4,12 +4,14 @@ A block is a 3x3 convolution, normalisation, ReLU, 2x2 max-pooling; four of them
 linear head. `[N, C, H, W] -> [N, ways]`, or the flattened features `[N, D]` when `ways=None`.
 """
 
+from typing import Annotated
+
 from torch import Tensor, nn
 from torch.nn import functional
 
 from towpath.backbones.images import channels_last, check_images, image_shape
 from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
-from towpath.validation import at_least
+from towpath.validation import Range, at_least
 
 BLOCKS = 4
 
@@ -52,7 +54,7 @@ class Conv4(nn.Module):
         channels: int = 1,
         ways: int | None = 5,
         image_size: int | tuple[int, int] = 28,
-        filters: int = 32,
+        filters: Annotated[int, Range(1, 65_536)] = 32,
         norm: Norm = "batch",
     ) -> None:
         super().__init__()

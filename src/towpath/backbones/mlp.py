@@ -4,13 +4,14 @@
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from towpath.backbones.norms import NORM_POLICIES, Norm
+from towpath.validation import Range
 
 Activation = Literal["relu", "tanh"]
 
@@ -31,7 +32,7 @@ class MLP(nn.Module):
         self,
         inputs: int = 1,
         outputs: int | None = 1,
-        hidden: Sequence[int] = (40, 40),
+        hidden: Annotated[Sequence[int], Range(1, 1_000_000)] = (40, 40),
         activation: Activation = "relu",
     ) -> None:
         super().__init__()

@@ -7,12 +7,14 @@ stage, ResNet18 two. Larger networks overfit badly on few shots, hence the dropo
 (the paper regularises its ResNet-10 so, and names no rate).
 """
 
+from typing import Annotated
+
 from torch import Tensor, nn
 from torch.nn import functional
 
 from towpath.backbones.images import channels_last, check_images, image_shape
 from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
-from towpath.validation import at_least
+from towpath.validation import Range, at_least
 
 SMALLEST = 16
 
@@ -66,7 +68,7 @@ class ResNet(nn.Module):
         channels: int = 3,
         ways: int | None = 5,
         image_size: int | tuple[int, int] = 84,
-        filters: int = 64,
+        filters: Annotated[int, Range(1, 65_536)] = 64,
         dropout: float = 0.1,
         norm: Norm = "batch",
     ) -> None:
@@ -118,7 +120,7 @@ class ResNet10(ResNet):
         channels: int = 3,
         ways: int | None = 5,
         image_size: int | tuple[int, int] = 84,
-        filters: int = 64,
+        filters: Annotated[int, Range(1, 65_536)] = 64,
         dropout: float = 0.1,
         norm: Norm = "batch",
     ) -> None:
@@ -133,7 +135,7 @@ class ResNet18(ResNet):
         channels: int = 3,
         ways: int | None = 5,
         image_size: int | tuple[int, int] = 84,
-        filters: int = 64,
+        filters: Annotated[int, Range(1, 65_536)] = 64,
         dropout: float = 0.1,
         norm: Norm = "batch",
     ) -> None:

@@ -8,15 +8,21 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towpath.data.cache import Plan, StoredClass, StoredSet, stored
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
 from towpath.data.images import decode
 from towpath.data.pool import SPLITS, ClassEntry, ClassPool
 from towpath.data.source import Source, content_key, open_source
+from towpath.validation import Range
+from towpath.wording import nearest
+
+ImageSize = Annotated[int, Range(1, 4096)]
+"""Height and width, in pixels, that images are resized to."""
 
 
 @dataclass(frozen=True)

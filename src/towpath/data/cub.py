@@ -8,7 +8,15 @@ number: odd for training, 2 mod 4 for validation, 0 mod 4 the 50 novel classes o
 import re
 from pathlib import Path
 
-from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.build import (
+    Found,
+    ImageSize,
+    Listing,
+    Reading,
+    check_split,
+    read_source,
+    split_pool,
+)
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
 from towpath.data.folders import data_root
@@ -63,7 +71,7 @@ def _split(number: int) -> str:
 
 
 def load_cub(
-    root: str | Path | None = None, split: str = "test", *, image_size: int = 84
+    root: str | Path | None = None, split: str = "test", *, image_size: ImageSize = 84
 ) -> ClassPool:
     """CUB's pool of a split; 'test' are the 50 novel classes."""
     check_split(split)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pooch
 
+from towpath.files import expanded
+
 DATA_VARIABLE = "TOWPATH_DATA"
 CACHE_VARIABLE = "TOWPATH_CACHE"
 
@@ -16,10 +18,10 @@ CACHE_VARIABLE = "TOWPATH_CACHE"
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
     """`root` if given, else `TOWPATH_DATA`, else a folder of the user's; it need not exist."""
     chosen = root or os.environ.get(DATA_VARIABLE) or Path(pooch.os_cache("towpath")) / "data"
-    return Path(chosen).expanduser()
+    return expanded(chosen)
 
 
 def cache_root() -> Path:
     """`TOWPATH_CACHE`, else a folder of the user's; it need not exist."""
     chosen = os.environ.get(CACHE_VARIABLE) or Path(pooch.os_cache("towpath")) / "decoded"
-    return Path(chosen).expanduser()
+    return expanded(chosen)

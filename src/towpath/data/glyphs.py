@@ -14,6 +14,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,13 @@ from scipy import ndimage
 
 from towpath.data.build import check_split, split_pool
 from towpath.data.cache import Plan, StoredClass, StoredSet, stored
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
+from towpath.validation import Range
+from towpath.wording import nearest
 
 VERSION = 1
 SIZE = 28
@@ -161,8 +164,8 @@ def glyph_set(
 def load_glyphs(
     split: str = "train",
     *,
-    drawings: int = 20,
-    seed: int = 0,
+    drawings: Annotated[int, Range(1, 10_000)] = 20,
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
     """The synthetic pool of a split; fewer `drawings` or `scripts` make a smaller set."""

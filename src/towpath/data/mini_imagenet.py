@@ -11,7 +11,15 @@ import io
 import re
 from pathlib import Path
 
-from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.build import (
+    Found,
+    ImageSize,
+    Listing,
+    Reading,
+    check_split,
+    read_source,
+    split_pool,
+)
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
 from towpath.data.folders import data_root
@@ -121,7 +129,7 @@ def _from_tree(source: Source) -> list[Listing]:
 
 
 def load_mini_imagenet(
-    root: str | Path | None = None, split: str = "train", *, image_size: int = 84
+    root: str | Path | None = None, split: str = "train", *, image_size: ImageSize = 84
 ) -> ClassPool:
     """mini-ImageNet's pool of a split."""
     check_split(split)

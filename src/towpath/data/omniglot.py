@@ -9,7 +9,15 @@ are the 20 evaluation alphabets.
 import re
 from pathlib import Path
 
-from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.build import (
+    Found,
+    ImageSize,
+    Listing,
+    Reading,
+    check_split,
+    read_source,
+    split_pool,
+)
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
 from towpath.data.folders import data_root
@@ -82,7 +90,7 @@ def load_omniglot(
     root: str | Path | None = None,
     split: str = "train",
     *,
-    image_size: int = 28,
+    image_size: ImageSize = 28,
     rotations: bool = False,
 ) -> ClassPool:
     """Omniglot's pool of a split; `rotations` adds every class turned by 90, 180, 270 degrees."""

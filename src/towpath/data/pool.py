@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
+from towpath.wording import nearest
 
 SPLITS = ("train", "validation", "test")
 NO_GROUP = "all"

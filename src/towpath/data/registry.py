@@ -11,13 +11,15 @@ from towpath.data.build import cache_key
 from towpath.data.cache import is_stored
 from towpath.data.cub import load_cub
 from towpath.data.download import RemoteFile
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
 from towpath.data.folder import load_folder
 from towpath.data.folders import data_root
 from towpath.data.glyphs import load_glyphs
 from towpath.data.mini_imagenet import load_mini_imagenet
 from towpath.data.omniglot import load_omniglot
 from towpath.data.pool import SPLITS, ClassPool
+from towpath.files import expanded
+from towpath.wording import nearest
 
 _OMNIGLOT_RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
 _OMNIGLOT_GITHUB = "https://github.com/brendenlake/omniglot/raw/master/python"
@@ -143,7 +145,7 @@ def is_own_folder(name: str) -> bool:
     """Whether the name is the path of a folder or archive, not of a set."""
     if name in SETS:
         return False
-    path = Path(name).expanduser()
+    path = expanded(name)
     return path.is_dir() or (path.is_file() and is_archive_name(path.name))
 
 

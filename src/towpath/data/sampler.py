@@ -14,10 +14,11 @@ import torch
 from numpy.typing import NDArray
 
 from towpath.data.episode import Episode
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
 from towpath.data.spec import ANY_SHOT_HIGH, ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
+from towpath.wording import nearest
 
 
 @dataclass(frozen=True, eq=False)

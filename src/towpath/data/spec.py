@@ -1,9 +1,13 @@
 """What a task looks like: ways, shots, query, groups, and what is made wrong with it on purpose."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
-from towpath.data.errors import DataError, nearest
+from towpath.data.errors import DataError
+from towpath.validation import Range
+from towpath.wording import nearest
 
 ANY_SHOT_LOW, ANY_SHOT_HIGH = 1, 50  # Lee et al. 2020, and the any-shot section of the paper
 ANY_SHOT_IMBALANCED = 0.5
@@ -36,7 +40,7 @@ class EpisodeSpec:
     query: int = 15
     within_group: bool = True
     groups: str | Mapping[str, float] = "auto"
-    zipf_exponent: float = 1.0
+    zipf_exponent: Annotated[float, Range(0, 100)] = 1.0
     label_noise: float = 0.0
     noise_kind: str = "query"
 
@@ -62,10 +66,12 @@ class EpisodeSpec:
             _at_least("shots", self.shots, 1)
         if isinstance(self.groups, str):
             _one_of("groups", self.groups, GROUP_FREQUENCIES)
-        elif not self.groups or min(self.groups.values()) < 0 or not any(self.groups.values()):
+        elif not any(self.groups.values()) or not all(
+            math.isfinite(weight) and weight >= 0 for weight in self.groups.values()
+        ):
             raise DataError(
-                f"groups is {dict(self.groups)}; expected weights >= 0, at least one positive. "
-                "Write for instance groups={'Greek': 3.0, 'Latin': 1.0}."
+                f"groups is {dict(self.groups)}; expected finite weights >= 0, at least one "
+                "positive. Write for instance groups={'Greek': 3.0, 'Latin': 1.0}."
             )
         if not 0.0 <= self.label_noise <= 1.0:
             raise DataError(
@@ -77,6 +83,13 @@ class EpisodeSpec:
                 f"zipf_exponent is {self.zipf_exponent}; expected a number >= 0. The usual is 1."
             )
         _one_of("noise_kind", self.noise_kind, NOISE_KINDS)
+
+    @property
+    def fewest_images(self) -> int:
+        """Images of a class in the smallest task, query included."""
+        if isinstance(self.shots, str):
+            return ANY_SHOT_LOW + self.query
+        return (self.shots if isinstance(self.shots, int) else self.shots[0]) + self.query
 
     @property
     def images_needed(self) -> int:

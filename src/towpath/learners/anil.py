@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from towpath.learners.inner_loop import Rates
+from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.losses import Loss
 from towpath.learners.maml import MAML
@@ -23,7 +23,7 @@ class ANIL(MAML):
         self,
         model: nn.Module,
         inner_lr: float = 0.1,
-        adaptation_steps: int = 5,
+        adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         loss: Loss = "cross_entropy",
         head: str | None = None,

@@ -14,11 +14,16 @@ weights to the meta-parameters:
 """
 
 from collections.abc import Callable, Mapping
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
+from towpath.validation import Range
+
 Rates = Mapping[str, float | Tensor]
+AdaptationSteps = Annotated[int, Range(0, 1000)]
+"""Inner steps; papers take 1 to 10."""
 
 
 def gradient_steps(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-from towpath.learners.inner_loop import Rates, gradient_steps, recordable
+from towpath.learners.inner_loop import AdaptationSteps, Rates, gradient_steps, recordable
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.losses import Loss, task_loss
 
@@ -29,7 +29,7 @@ class MAML(Learner):
         self,
         model: nn.Module,
         inner_lr: float = 0.1,
-        adaptation_steps: int = 5,
+        adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         loss: Loss = "cross_entropy",
     ) -> None:

@@ -8,7 +8,7 @@ direction of a step, too.
 import torch
 from torch import Tensor, nn
 
-from towpath.learners.inner_loop import Rates
+from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.losses import Loss
 from towpath.learners.maml import MAML
@@ -53,7 +53,7 @@ class MetaSGD(MAML):
         self,
         model: nn.Module,
         inner_lr: float = 0.1,
-        adaptation_steps: int = 5,
+        adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         loss: Loss = "cross_entropy",
     ) -> None:

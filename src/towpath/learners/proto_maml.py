@@ -9,7 +9,7 @@ in the first-order form, too.
 
 from torch import Tensor, nn
 
-from towpath.learners.inner_loop import gradient_steps, recordable
+from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.losses import task_loss
 from towpath.learners.maml import MAML
@@ -33,7 +33,7 @@ class ProtoMAML(MAML):
         self,
         model: nn.Module,
         inner_lr: float = 0.1,
-        adaptation_steps: int = 5,
+        adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")

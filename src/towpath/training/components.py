@@ -19,9 +19,11 @@ from towpath.data.glyphs import load_glyphs
 from towpath.data.registry import is_own_folder, known
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
+from towpath.training.memory import require_memory
 from towpath.training.recipe import Component
 from towpath.training.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
+from towpath.wording import one_line, quoted
 
 
 def _adam(
@@ -68,18 +70,34 @@ def named(
         return registry[chosen(registry, name, f"{where}.name")]
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     package = module.split(".")[0]
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise RecipeError(
+            f"{where}.name is {quoted(name)}; expected one of {', '.join(sorted(registry))}, or a "
+            "class of yours as package.module:Class."
+        )
     if package not in allowed:
         raise RecipeError(
             f"{where}.name is the import path {name!r}; expected one of "
             f"{', '.join(sorted(registry))}, or --allow-import {package} if you trust that code."
         )
     try:
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise RecipeError(
             f"{where}.name is {name!r}, which cannot be imported ({error}); expected "
             "package.module:Class that is installed here."
         ) from error
+    except (Exception, SystemExit) as error:  # a stranger's code raises anything
+        raise RecipeError(
+            f"{where}.name is {name!r}, whose module fails while it is imported "
+            f"({type(error).__name__}: {error}); expected a module that can be imported. Try: "
+            f"python -c 'import {module}'"
+        ) from error
+    if not callable(found):
+        raise RecipeError(
+            f"{where}.name is {name!r}, which is {quoted(found)}; expected a class or a function."
+        )
+    return found
 
 
 def given_options(component: Component) -> dict[str, Any]:
@@ -163,8 +181,12 @@ def make_learner(
     ways: int,
     seed: int,
     allowed: Collection[str] = (),
+    free: int | None = None,
 ) -> Learner:
-    """Backbone and learner, initialised from the seed whatever else drew random numbers."""
+    """Backbone and learner, initialised from the seed whatever else drew random numbers.
+
+    `free` are the bytes that the backbone may take, where that is known.
+    """
     make = named(LEARNERS, learner, "learner", allowed)
     net = named(BACKBONES, backbone, "backbone", allowed)
     outputs = None if learner["name"] in EMBEDDING_LEARNERS else ways
@@ -172,6 +194,8 @@ def make_learner(
     if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
         inferred = {"inputs": channels * image_size * image_size, "outputs": outputs}
     options = options_for(net, given_options(backbone), "backbone", leave_out=inferred)
+    if net in BACKBONES.values():
+        _require_room(net, {**inferred, **options}, free)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: nn.Module = net(**inferred, **options)
@@ -179,3 +203,20 @@ def make_learner(
             model, **options_for(make, given_options(learner), "learner", leave_out=("model",))
         )
     return made
+
+
+def _require_room(
+    net: Callable[..., nn.Module], options: Mapping[str, Any], free: int | None
+) -> None:
+    """RecipeError if the backbone's parameters cannot fit; they are counted without being made."""
+    smaller = "Choose a smaller backbone, or smaller images."
+    try:
+        with torch.device("meta"):
+            model = net(**options)
+        needed = sum(p.numel() * p.element_size() for p in model.parameters())
+    except (RuntimeError, OverflowError) as error:  # more numbers than a tensor can count
+        raise RecipeError(
+            f"The backbone is too large to be built ({one_line(error)}); expected one that fits "
+            f"into memory. {smaller}"
+        ) from error
+    require_memory(needed, free, f"A backbone of {needed // 4:,} parameters", smaller)

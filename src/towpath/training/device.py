@@ -2,7 +2,8 @@
 
 import torch
 
-from towpath.training.typed import RecipeError, nearest
+from towpath.training.typed import RecipeError
+from towpath.wording import nearest
 
 
 def device_named(name: str) -> torch.device:

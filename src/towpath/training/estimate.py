@@ -18,6 +18,7 @@ import torch
 from towpath.curvature import Curvature
 from towpath.ranks import ranks_of_this_machine
 from towpath.training.evaluation import evaluate
+from towpath.training.memory import free_memory
 from towpath.training.setup import Setup
 from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, Weighter
@@ -164,32 +165,6 @@ def _usual(run: Callable[[Given], object], cases: Sequence[Given]) -> float:
         run(case)
         times.append(time.perf_counter() - began)
     return statistics.median(times)
-
-
-def free_memory(device: torch.device) -> int | None:
-    """Bytes that may still be taken on the device; None where the system does not say."""
-    if device.type == "cuda":
-        return int(torch.cuda.mem_get_info(device)[0])
-    found = []
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                found.append(int(line.split()[1]) * 1024)
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-        if limit != "max":
-            used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-            found.append(max(0, int(limit) - used + _cache_to_spare()))
-    except (OSError, ValueError, IndexError):
-        pass  # another system, or no such group: say what is known
-    return min(found, default=None)
-
-
-def _cache_to_spare() -> int:
-    """Bytes of the group that hold files read before: the system takes them back when it must."""
-    for line in Path("/sys/fs/cgroup/memory.stat").read_text().splitlines():
-        if line.startswith("inactive_file "):
-            return int(line.split()[1])
-    return 0
 
 
 def _held_memory() -> int:

@@ -6,7 +6,8 @@ from towpath.training.engines import Engine, InProcess, Subprocesses
 from towpath.training.jobs import Watcher
 from towpath.training.loop import Reporter
 from towpath.training.on_ray import OnRay
-from towpath.training.typed import RecipeError, nearest
+from towpath.training.typed import RecipeError
+from towpath.wording import nearest
 
 ENGINES = ("local", "ray")
 

@@ -7,23 +7,28 @@ is loaded; `as_mapping` gives back what `config.yaml` of a run holds.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from towpath.data import EpisodeSpec
-from towpath.training.typed import RecipeError, nearest, options_for
+from towpath.training.typed import RecipeError, options_for, within_ranges
+from towpath.validation import Range
+from towpath.wording import nearest, quoted
+
+LARGEST_SEED = 2**63 - 1
+"""what torch and the files of a run hold as a whole number"""
 
 
 @dataclass(frozen=True)
 class Training:
     """How long, and in which windows."""
 
-    steps: int = 300
+    steps: Annotated[int, Range(1, 10**8)] = 300
     """mini-batches trained on"""
-    horizon: int = 5
+    horizon: Annotated[int, Range(1, 10_000)] = 5
     """T, mini-batches planned together"""
-    meta_batch_size: int = 10
+    meta_batch_size: Annotated[int, Range(1, 100_000)] = 10
     """M, tasks of a mini-batch"""
-    checkpoint_every: int = 50
+    checkpoint_every: Annotated[int, Range(1, 10**8)] = 50
     """steps"""
 
 
@@ -31,9 +36,9 @@ class Training:
 class Trusted:
     """A pool of clean tasks, drawn once."""
 
-    count: int = 0
+    count: Annotated[int, Range(0, 100_000)] = 0
     """0 for none"""
-    per_batch: int = 2
+    per_batch: Annotated[int, Range(1, 10_000)] = 2
     """trusted tasks used with each mini-batch"""
     data: str = ""
     """a set, or a folder of images checked by hand; empty: the training data without the noise that
@@ -44,10 +49,10 @@ class Trusted:
 class Validation:
     """Fixed clean tasks of the validation split, to keep the best parameters by."""
 
-    tasks: int = 100
-    every: int = 50
+    tasks: Annotated[int, Range(1, 10**7)] = 100
+    every: Annotated[int, Range(0, 10**8)] = 50
     """steps; 0 for no validation (the last parameters are kept)"""
-    patience: int = 0
+    patience: Annotated[int, Range(0, 10**8)] = 0
     """validations without a new best before training stops; 0 for never"""
 
 
@@ -55,7 +60,7 @@ class Validation:
 class Test:
     """Fixed clean tasks of the test split."""
 
-    tasks: int = 600
+    tasks: Annotated[int, Range(2, 10**7)] = 600
     also: list[str] = field(default_factory=list)
     """further data sets whose test split is tried as well (out of domain)"""
 
@@ -66,31 +71,17 @@ class Probe:
 
     name: str
     split: str = "train"
-    groups: int = 0
+    groups: Annotated[int, Range(0, 10**6)] = 0
     """tasks from that many groups of the set; 0 for all"""
-    horizon: int = 5
-    meta_batch_size: int = 5
-    every: int = 50
+    horizon: Annotated[int, Range(1, 10_000)] = 5
+    meta_batch_size: Annotated[int, Range(1, 100_000)] = 5
+    every: Annotated[int, Range(1, 10**8)] = 50
 
 
 Component = dict[str, Any]
 """A component's `name` and its options."""
 
 DTYPES = ("float32", "float64")
-NUMBERS = {
-    "training.steps": 1,
-    "training.horizon": 1,
-    "training.meta_batch_size": 1,
-    "training.checkpoint_every": 1,
-    "trusted.count": 0,
-    "trusted.per_batch": 1,
-    "validation.tasks": 1,
-    "validation.every": 0,
-    "validation.patience": 0,
-    "test.tasks": 2,
-    "seed": 0,
-    "threads": 1,
-}
 
 
 @dataclass(frozen=True)
@@ -116,8 +107,8 @@ class Recipe:
     """weighters that `towpath compare` sets side by side unless told otherwise"""
     small: dict[str, Any] = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
-    seed: int = 0
-    threads: int = 2
+    seed: Annotated[int, Range(0, LARGEST_SEED)] = 0
+    threads: Annotated[int, Range(1, 1024)] = 2
     """tasks computed side by side on a machine, a thread each; no result depends on it"""
     device: str = "cpu"
     dtype: str = "float32"
@@ -131,7 +122,7 @@ class Recipe:
         for key, value in mapping.items():
             if key not in known:
                 raise RecipeError(
-                    f"A recipe has no section {key!r}; expected {', '.join(known)}."
+                    f"A recipe has no section {quoted(key)}; expected {', '.join(known)}."
                     f"{nearest(key, known)}"
                 )
             values[key] = _section(key, value)
@@ -147,14 +138,11 @@ class Recipe:
         return plain
 
     def _check(self) -> None:
-        plain = self.as_mapping()
-        for name, low in NUMBERS.items():
-            section, _, key = name.partition(".")
-            value = plain[section][key] if key else plain[section]
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise RecipeError(
-                    f"{name} is {value!r}; expected a whole number of at least {low}."
-                )
+        within_ranges(Recipe, {"seed": self.seed, "threads": self.threads})
+        for key, section in SECTIONS.items():
+            within_ranges(section, vars(getattr(self, key)), key)
+        for i, probe in enumerate(self.probes):
+            within_ranges(Probe, vars(probe), f"probes[{i}]")
         if self.dtype not in DTYPES:
             raise RecipeError(
                 f"dtype is {self.dtype!r}; expected {' or '.join(DTYPES)}."
@@ -165,13 +153,6 @@ class Recipe:
                 f"trusted.per_batch is {self.trusted.per_batch} with trusted.count "
                 f"{self.trusted.count}; expected at most as many as there are trusted tasks."
             )
-        for probe in self.probes:
-            if min(probe.horizon, probe.meta_batch_size, probe.every) < 1 or probe.groups < 0:
-                raise RecipeError(
-                    f"The probe {probe.name!r} has horizon {probe.horizon}, meta_batch_size "
-                    f"{probe.meta_batch_size}, every {probe.every}, groups {probe.groups}; "
-                    "expected at least 1, 1, 1 and 0."
-                )
 
 
 SECTIONS: dict[str, type] = {
@@ -193,31 +174,31 @@ def _section(key: str, value: Any) -> Any:
         component = _mapping(key, {"name": value} if isinstance(value, str) else value)
         if not isinstance(component.get("name"), str):
             raise RecipeError(
-                f"{key}.name is {component.get('name')!r}; expected the name of a component, such "
-                f"as {key}: {{name: ...}}."
+                f"{key}.name is {quoted(component.get('name'))}; expected the name of a component, "
+                f"such as {key}: {{name: ...}}."
             )
         return component
     if key == "probes":
         if not isinstance(value, list):
-            raise RecipeError(f"probes is {value!r}; expected a list of probe windows.")
+            raise RecipeError(f"probes is {quoted(value)}; expected a list of probe windows.")
         return [
             Probe(**options_for(Probe, _mapping(f"probes[{i}]", probe), f"probes[{i}]"))
             for i, probe in enumerate(value)
         ]
     if key == "compare":
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise RecipeError(f"compare is {value!r}; expected a list of weighters' names.")
+            raise RecipeError(f"compare is {quoted(value)}; expected a list of weighters' names.")
         return value
     if key == "small":
         return _mapping(key, value)
     expected = int if key in ("seed", "threads") else str
     if not isinstance(value, expected) or isinstance(value, bool):
         what = "a whole number" if expected is int else "a text"
-        raise RecipeError(f"{key} is {value!r}; expected {what}.")
+        raise RecipeError(f"{key} is {quoted(value)}; expected {what}.")
     return value
 
 
 def _mapping(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
-        raise RecipeError(f"{key} is {value!r}; expected a section of options by name.")
+        raise RecipeError(f"{key} is {quoted(value)}; expected a section of options by name.")
     return dict(value)

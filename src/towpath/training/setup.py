@@ -4,6 +4,7 @@ Streams never overlap and depend on the seed and an index only, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from towpath.curvature import Objective
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
+from towpath.files import expanded
 from towpath.learners import Learner
 from towpath.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
 from towpath.training.components import (
@@ -26,10 +28,12 @@ from towpath.training.components import (
     options_beside,
 )
 from towpath.training.device import device_named
+from towpath.training.memory import free_memory, require_memory
 from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, Weighter
+from towpath.wording import quoted
 
 Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
@@ -163,6 +167,7 @@ def prepare(
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
     channels, height, _ = train.image_shape
+    free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
     learner = make_learner(
         recipe.backbone,
         recipe.learner,
@@ -171,11 +176,13 @@ def prepare(
         ways=recipe.episodes.ways,
         seed=recipe.seed,
         allowed=allowed,
+        free=free,
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
+    _require_room(recipe, train.image_shape, place.dtype.itemsize, free)
     training = recipe.training
     validation = None
     if recipe.validation.every:
@@ -209,6 +216,37 @@ def prepare(
         place=place,
         ranks=ranks,
     )
+
+
+def _require_room(
+    recipe: Recipe, image_shape: tuple[int, int, int], itemsize: int, free: int | None
+) -> None:
+    """RecipeError if the images of a window, of a probe or of the trusted tasks cannot fit."""
+    spec, training = recipe.episodes, recipe.training
+    task = spec.ways * spec.fewest_images * math.prod(image_shape) * itemsize
+    of_images = f"x {spec.ways} ways x {spec.fewest_images} images"
+    for tasks, what, remedy in (
+        (
+            training.horizon * training.meta_batch_size,
+            f"A window of {training.horizon:,} x {training.meta_batch_size:,} tasks {of_images}",
+            "Lower training.horizon or training.meta_batch_size.",
+        ),
+        (
+            recipe.trusted.count,
+            f"A pool of {recipe.trusted.count:,} trusted tasks {of_images}",
+            "Lower trusted.count.",
+        ),
+        *(
+            (
+                probe.horizon * probe.meta_batch_size,
+                f"The probe {quoted(probe.name)} of {probe.horizon:,} x "
+                f"{probe.meta_batch_size:,} tasks {of_images}",
+                "Lower its horizon or its meta_batch_size.",
+            )
+            for probe in recipe.probes
+        ),
+    ):
+        require_memory(tasks * task, free, what, remedy)
 
 
 def torch_dtype(name: str) -> torch.dtype:
@@ -252,7 +290,7 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
 
     def lasting(name: str) -> str:
         own = bool(name) and is_own_folder(name)
-        return str(Path(name).expanduser().resolve()) if own else name
+        return str(expanded(name).resolve()) if own else name
 
     data = {**recipe.data, "name": lasting(recipe.data["name"])}
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])

@@ -4,15 +4,18 @@ jsonargparse knows the types; this module words its refusals in one sentence: wh
 was expected, the nearest right spelling.
 """
 
-import difflib
 import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from jsonargparse import ArgumentError, ArgumentParser
+
+from towpath.training.strict_yaml import load_yaml
+from towpath.validation import check_ranges
+from towpath.wording import nearest, quoted
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -21,16 +24,10 @@ class RecipeError(ValueError):
     """A recipe that cannot be run; the message is one sentence for its author."""
 
 
-def nearest(word: object, known: Iterable[str]) -> str:
-    """` Did you mean 'uniform'?` where a known word is close, else nothing."""
-    match = difflib.get_close_matches(str(word).lower(), list(known), 1, 0.5)
-    return f" Did you mean {match[0]!r}?" if match else ""
-
-
 def plain_value(word: str) -> Any:
     """What a word of the command line means, read as YAML; words that are not YAML stay words."""
     try:
-        return yaml.safe_load(word)
+        return load_yaml(word)
     except yaml.YAMLError:
         return word
 
@@ -39,7 +36,7 @@ def chosen(registry: Collection[str], name: object, where: str) -> str:
     """The name, if the registry has it."""
     if not isinstance(name, str) or name not in registry:
         raise RecipeError(
-            f"{where} is {name!r}; expected one of {', '.join(sorted(registry))}."
+            f"{where} is {quoted(name)}; expected one of {', '.join(sorted(registry))}."
             f"{nearest(name, registry)}"
         )
     return name
@@ -64,7 +61,7 @@ def options_for(
     for key in given:
         if key not in accepted:
             raise RecipeError(
-                f"{where} has no option {key!r}; expected "
+                f"{where} has no option {quoted(key)}; expected "
                 f"{', '.join(accepted) if accepted else 'none'}.{nearest(key, accepted)}"
             )
     for name in accepted:
@@ -86,14 +83,23 @@ def options_for(
         if key not in given:
             told = " ".join(str(error).split())
             raise RecipeError(
-                f"{where} is {dict(given)!r}; expected other values: {told}"
+                f"{where} is {quoted(dict(given))}; expected other values: {told}"
             ) from None
         hint = _hint(target, key)
         raise RecipeError(
-            f"{where}.{key} is {given[key]!r}; expected {described(hint)}."
+            f"{where}.{key} is {quoted(given[key])}; expected {described(hint)}."
             f"{nearest(given[key], _choices(hint))}"
         ) from None
+    within_ranges(target, parsed, where)
     return parsed
+
+
+def within_ranges(target: Callable[..., Any], options: Mapping[str, Any], where: str = "") -> None:
+    """RecipeError if an option of the section `where` is outside the range that is declared."""
+    try:
+        check_ranges(target, options, where)
+    except ValueError as error:
+        raise RecipeError(str(error)) from None
 
 
 def _hint(target: Callable[..., Any], name: str) -> Any:
@@ -109,9 +115,9 @@ def _choices(hint: Any) -> list[str]:
 
 def described(hint: Any) -> str:
     """A type in words."""
-    names = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
-    if hint in names:
-        return names[hint]
+    one = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
+    if hint in one:
+        return one[hint]
     if hint is type(None):
         return "null"
     if get_origin(hint) is Literal:
@@ -120,8 +126,9 @@ def described(hint: Any) -> str:
         return " or ".join(described(part) for part in get_args(hint))
     if get_origin(hint) is tuple:
         return f"{len(get_args(hint))} values in brackets"
-    if get_origin(hint) is list:
-        return f"a list of {described(get_args(hint)[0])}s"
+    if get_origin(hint) in (list, Sequence):
+        many = {int: "whole numbers", float: "numbers", str: "words"}
+        return f"a list of {many.get(get_args(hint)[0], 'values')} in brackets"
     if get_origin(hint) in (dict, Mapping):
         return "a mapping"
     return str(getattr(hint, "__name__", hint))

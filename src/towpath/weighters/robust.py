@@ -11,6 +11,11 @@ from torch import Tensor
 from towpath.validation import at_least, between
 from towpath.weighters.minibatch import MiniBatchWeighter
 
+LARGEST_EXPONENT = 600.0
+"""exp of it is a float with room to be multiplied"""
+SMALLEST_SHARE = 1e-200
+"""of a group, so that one which was left far behind can come back"""
+
 
 @dataclass(frozen=True)
 class CVaR(MiniBatchWeighter):
@@ -81,13 +86,19 @@ class GroupDRO(MiniBatchWeighter):
         """Raise the groups that do badly, then weigh by group."""
         groups = [str(info.get("group", "")) for info in infos]
         values = losses.double().tolist()
-        q = dict(state["q"])
-        fresh = sum(q.values()) / len(q) if q else 1.0
+        before = state["q"]
+        fresh = sum(before.values()) / len(before) if before else 1.0
+        raised = {}
         for group in dict.fromkeys(groups):
             own = [v for v, g in zip(values, groups, strict=True) if g == group]
-            q[group] = q.get(group, fresh) * math.exp(self.rate * sum(own) / len(own))
+            raised[group] = self.rate * sum(own) / len(own)
+        # only ratios of q matter: what exp cannot hold is taken off the exponent of every group
+        beyond = max(0.0, max(raised.values()) - LARGEST_EXPONENT)
+        q = {group: value * math.exp(-beyond) for group, value in before.items()}
+        for group, exponent in raised.items():
+            q[group] = before.get(group, fresh) * math.exp(exponent - beyond)
         total = sum(q.values())
-        q = {group: value / total for group, value in q.items()}
+        q = {group: max(value / total, SMALLEST_SHARE) for group, value in q.items()}
         shares = torch.tensor(
             [q[g] / groups.count(g) for g in groups], dtype=torch.float64, device=losses.device
         )
