@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from towpath.files import open_regular
 from towpath.training.evaluation import Score
 from towpath.training.folder import CONFIG, RunFolder
 from towpath.training.recipe import Recipe
@@ -185,7 +186,7 @@ def _records(folder: RunFolder, run: RunData) -> Iterator[dict[str, Any]]:
         return
     decode = json.JSONDecoder().decode
     number = 0
-    with folder.records_path.open("rb") as file:
+    with open_regular(folder.records_path) as file:
         for number, line in enumerate(file, 1):
             try:
                 record = decode(line.decode("utf-8")) if line.endswith(b"\n") else None

@@ -18,8 +18,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from towpath.data.source import write_atomically
 from towpath.dynamics import Dynamics, OptimiserState
+from towpath.files import UnreadableError, check_readable, write
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
 
@@ -77,7 +77,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     content = _encode(checkpoint)
     last = folder / LAST
     beside = folder / f".{LAST}.new"
-    write_atomically(beside, content)
+    write(beside, content)
     if last.exists():
         last.replace(folder / PREVIOUS)
     beside.replace(last)
@@ -100,6 +100,8 @@ def load_checkpoint(folder: Path, dynamics: Dynamics) -> Checkpoint | None:
             continue
         try:
             return _decode(path, dynamics)
+        except UnreadableError:  # no permission: what is in it may well be good
+            raise
         except (SafetensorError, _DamagedError, json.JSONDecodeError, OSError, KeyError) as error:
             damage = damage or f"{path.name}: {error}"
             logger.warning("checkpoint %s is damaged (%s); trying the one before it", path, error)
@@ -150,6 +152,7 @@ def _checksum(tensor: Tensor) -> int:
 
 
 def _decode(path: Path, dynamics: Dynamics) -> Checkpoint:
+    check_readable(path)
     with safe_open(path, framework="pt") as file:
         header = file.metadata() or {}
         if "towpath" not in header:

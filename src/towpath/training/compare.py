@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 import yaml
 
-from towpath.data.source import write_atomically
+from towpath.files import expanded, read_text, write
 from towpath.training.components import weighter_options
 from towpath.training.engines import Engine, InProcess
 from towpath.training.evaluation import paired_difference
-from towpath.training.folder import RunFolder, make_new, plain_json, refuse_existing
+from towpath.training.folder import RunFolder, plain_json, refuse_existing
 from towpath.training.jobs import Job
 from towpath.training.loop import Reporter, TrainingStoppedError
 from towpath.training.recipe import Component, Recipe
 from towpath.training.setup import prepare, with_lasting_paths
+from towpath.training.strict_yaml import load_yaml
 from towpath.training.typed import RecipeError, plain_value
 from towpath.weighters import WEIGHTERS
 
@@ -103,10 +104,9 @@ def begin_comparison(
         Recipe.of({**recipe.as_mapping(), "seed": seed})
     for contestant in contestants:  # what cannot run is said now, not in an hour
         prepare(replace(recipe, weighter=contestant.component), data_root, allowed)
-    make_new(path)
     asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
     text = yaml.safe_dump(asked, sort_keys=False, allow_unicode=True)
-    write_atomically(path / ASKED, text.encode())
+    write(path / ASKED, text.encode())
 
 
 def run_comparison(
@@ -135,7 +135,7 @@ def run_comparison(
     failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
     result = compared(path)
     text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
-    write_atomically(path / RESULT, f"{text}\n".encode())
+    write(path / RESULT, f"{text}\n".encode())
     if failures:
         raise ComparisonIncompleteError(path, result, failures)
     return result
@@ -153,7 +153,7 @@ def missing_runs(
     for contestant in contestants:
         weighter_options(contestant.component, allowed)  # refuses a misspelt name or option
     # whole paths: a run may be taken up in another folder, or on another machine
-    root = None if data_root is None else str(Path(data_root).expanduser().resolve())
+    root = None if data_root is None else str(expanded(data_root).resolve())
     jobs = []
     for seed in seeds:
         for contestant in contestants:
@@ -169,11 +169,11 @@ def missing_runs(
 def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
     """Recipe, contestants and seeds of a comparison folder, as they were written down."""
     try:
-        asked = yaml.safe_load((path / ASKED).read_text(encoding="utf-8"))
+        asked = load_yaml(read_text(path / ASKED))
         recipe = Recipe.of(dict(asked["recipe"]))
         contestants = [Contestant.of(w, recipe) for w in asked["weighters"]]
         return recipe, contestants, asked["seeds"]
-    except (yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, KeyError, TypeError) as error:
         raise RecipeError(
             f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
             "compare` wrote. Start the comparison again in a new folder."

@@ -20,8 +20,9 @@ from typing import Any, Protocol
 import torch
 import yaml
 
-from towpath.data.source import write_atomically
+from towpath.files import open_regular, read_text, write
 from towpath.training.recipe import Recipe
+from towpath.training.strict_yaml import load_yaml
 from towpath.training.typed import RecipeError
 
 CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
@@ -32,7 +33,7 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
 )
 CHECKPOINTS = "checkpoints"
 PARTIAL = re.compile(r"\..*\.partial$")
-"""what `write_atomically` writes before it renames"""
+"""what `files.write` writes before it renames"""
 
 
 def versions() -> dict[str, str]:
@@ -53,18 +54,6 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_json(v) for v in value]
     return value
-
-
-def make_new(path: Path) -> None:
-    """The folder, made; RecipeError if there is something in it, or if it cannot be made."""
-    refuse_existing(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise RecipeError(
-            f"The folder {path} cannot be made ({error.strerror}); expected a place to write to. "
-            "Choose another --out."
-        ) from error
 
 
 def refuse_existing(path: Path) -> None:
@@ -102,10 +91,10 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, recipe: Recipe, made_with: Mapping[str, Any]) -> "RunFolder":
         """A new folder with its configuration; refuses one that already holds something."""
-        make_new(path)
+        refuse_existing(path)
         mapping = {**recipe.as_mapping(), "made_with": dict(made_with)}
         text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
-        write_atomically(path / CONFIG, text.encode())
+        write(path / CONFIG, text.encode())
         return cls(path)
 
     @classmethod
@@ -121,8 +110,8 @@ class RunFolder:
     def config(self) -> tuple[Recipe, dict[str, Any]]:
         """The recipe and what the run was made with."""
         try:
-            mapping = yaml.safe_load((self.path / CONFIG).read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            mapping = load_yaml(read_text(self.path / CONFIG))
+        except yaml.YAMLError as error:
             raise RecipeError(
                 f"{self.path / CONFIG} is not readable YAML ({' '.join(str(error).split())}); "
                 "expected the file that the run wrote. Restore it."
@@ -136,7 +125,7 @@ class RunFolder:
         """The records, without a last line that was cut off."""
         if not self.records_path.exists():
             return
-        with self.records_path.open("rb") as file:
+        with open_regular(self.records_path) as file:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
@@ -180,8 +169,8 @@ class RunFolder:
         if not path.is_file():
             return None
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            content: dict[str, Any] = json.loads(read_text(path))
+        except json.JSONDecodeError as error:
             raise RecipeError(
                 f"{path} is not readable ({error}); expected the file that the run wrote. Delete "
                 f"it and run: towpath resume {self.path}"
@@ -191,7 +180,7 @@ class RunFolder:
     def write_json(self, name: str, content: Mapping[str, Any]) -> None:
         """A small file, whole or not at all."""
         text = json.dumps(plain_json(content), indent=1, ensure_ascii=False)
-        write_atomically(self.path / name, f"{text}\n".encode())
+        write(self.path / name, f"{text}\n".encode())
 
 
 class Records(Protocol):

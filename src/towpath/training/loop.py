@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from towpath.files import UnreadableError
 from towpath.ranks import ALONE, LostRankError, Ranks, restarts
 from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
 from towpath.training.components import weighter_options
@@ -168,12 +169,12 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
         with ExitStack() as stack:
             ranks.first(lambda: stack.enter_context(folder.held()))
             return _run_to_end(folder, setup, reporter)
-    except BrokenPipeError:  # of the progress shown, not of the folder
+    except (BrokenPipeError, UnreadableError):  # of the progress shown; nothing was written
         raise
     except OSError as error:
         raise TrainingStoppedError(
             f"The run folder {folder.path} could not be written ({error.strerror or error}); its "
-            "last good checkpoint is kept. Make room on the disk, then go on with: towpath resume "
+            "last good checkpoint is kept. Make that possible, then go on with: towpath resume "
             f"{folder.path}"
         ) from error
 
