@@ -21,15 +21,19 @@ from rich.console import Console
 from towpath import commands
 from towpath.config import read_recipe
 from towpath.data import commands as data_commands
-from towpath.data.errors import DownloadError, nearest
+from towpath.data.errors import DownloadError
+from towpath.files import Output, inside, problem
 from towpath.ranks import LostRankError, launched_rank
 from towpath.stopping import Terminated, exit_code, heeding_sigterm
 from towpath.training import Recipe, TrainingStoppedError
 from towpath.training.allocator import keep_freed_memory
 from towpath.training.grid import Grid
+from towpath.wording import nearest, one_line
 
 SHARED = ("train", "resume")
 """commands whose tasks the ranks of torchrun share"""
+RUNS = Path("runs")
+"""where runs go unless --out says otherwise"""
 Run = Callable[[argparse.Namespace, Console], None]
 
 
@@ -104,10 +108,23 @@ def _add_data(commands: Any) -> None:
         "preview",
         "Contact sheets of a set, or of a folder of your own, as PNG files.",
         "towpath data preview glyphs --out sheets",
-        lambda a, c: data_commands.preview_set(c, a.name, a.data_root, a.out),
+        lambda a, c: data_commands.preview_set(c, a.name, a.data_root, a.out, a.force),
     )
     preview.add_argument("name", metavar="NAME")
     preview.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
+    _add_force(preview, "pictures that are no contact sheets of ours")
+
+
+def _add_force(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--force", action="store_true", help=f"replace {what}")
+
+
+def _package(text: str) -> str:
+    if not text.isidentifier():
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}; expected the name of a package, as in --allow-import my_package"
+        )
+    return text
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +135,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
         "--allow-import",
         metavar="PACKAGE",
         action="append",
+        type=_package,
         default=[],
         help="package that a recipe may name classes of by import path",
     )
@@ -190,7 +208,8 @@ def _numbers(text: str) -> list[int]:
 
 def _train(arguments: argparse.Namespace, console: Console) -> None:
     recipe = _recipe(arguments)
-    out = Path(arguments.out or f"runs/{recipe.name}-{recipe.weighter['name']}-seed{recipe.seed}")
+    name = f"{recipe.name}-{recipe.weighter['name']}-seed{recipe.seed}"
+    out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the run")
     commands.train_recipe(console, recipe, out, _shared(arguments))
 
 
@@ -198,7 +217,8 @@ def _compare(arguments: argparse.Namespace, console: Console) -> None:
     recipe = _recipe(arguments)
     names = arguments.weighters.split(",") if arguments.weighters else recipe.compare
     weighters = [name for name in names if name.strip()]
-    out = Path(arguments.out or f"runs/{recipe.name}-comparison")
+    name = f"{recipe.name}-comparison"
+    out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")
     seeds = _numbers(arguments.seeds)
     commands.compare_weighters(console, recipe, weighters, seeds, out, _shared(arguments))
 
@@ -263,13 +283,16 @@ def _add_runs(kinds: Any) -> None:
         "report",
         "One self-contained HTML page of runs and comparisons, finished or not.",
         "towpath report runs/demo-comparison --out report.html",
-        lambda a, c: commands.report_runs(c, [Path(f) for f in a.folders], Path(a.out), a.paper),
+        lambda a, c: commands.report_runs(
+            c, [Path(f) for f in a.folders], Path(a.out), a.paper, a.force
+        ),
     )
     reports.add_argument("folders", metavar="RUN", nargs="+", help="run or comparison folders")
     reports.add_argument("--out", metavar="FILE", default="report.html")
     reports.add_argument(
         "--paper", action="store_true", help="the paper's own figures and tables, from its recipes"
     )
+    _add_force(reports, "a file that is no report of ours")
     evaluates = add(
         "evaluate",
         "Accuracy of a run on fixed test tasks, with a 95% interval.",
@@ -304,13 +327,19 @@ def _add_runs(kinds: Any) -> None:
         "Classify the images of a folder after adapting to a folder of examples.",
         "towpath predict runs/mine --support examples --query new-images --out predictions.csv",
         lambda a, c: commands.predict_folder(
-            c, Path(a.folder), Path(a.support), Path(a.query), Path(a.out), _shared(a)
+            c,
+            Path(a.folder),
+            Path(a.support),
+            Path(a.query),
+            Output(Path(a.out), a.force),
+            _shared(a),
         ),
     )
     predicts.add_argument("folder", metavar="RUN")
     predicts.add_argument("--support", required=True, metavar="DIR", help="one folder a class")
     predicts.add_argument("--query", required=True, metavar="DIR", help="images to classify")
     predicts.add_argument("--out", default="predictions.csv", metavar="FILE")
+    _add_force(predicts, "a file that exists")
     _common(predicts)
 
 
@@ -331,11 +360,14 @@ def _add_recipes(kinds: Any) -> None:
     copy = add(
         "copy",
         "A recipe as a file of your own.",
-        lambda a, c: commands.copy_recipe(c, a.recipe, Path(a.out or f"{a.recipe}.yaml")),
+        lambda a, c: commands.copy_recipe(
+            c, a.recipe, Output(Path(a.out or f"{Path(a.recipe).stem}.yaml"), a.force)
+        ),
     )
     for parser in (show, copy):
         parser.add_argument("recipe", metavar="NAME")
     copy.add_argument("--out", metavar="FILE")
+    _add_force(copy, "a file that exists")
 
 
 COMMANDS: tuple[Callable[[Any], None], ...] = (_add_runs, _add_recipes, _add_data)
@@ -390,8 +422,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    _open_closed_streams()
     follower = launched_rank() > 0  # what every rank would say, the first says
-    console = Console(width=None if sys.stdout.isatty() else 120, quiet=follower)
+    width = None if sys.stdout.isatty() else 120
+    # no markup: what users call their files and classes is shown as it is, in tables too
+    console = Console(width=width, quiet=follower, markup=False)
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, quiet=follower)
     own_errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
@@ -402,26 +437,33 @@ def main(argv: Sequence[str] | None = None) -> int:
                 commands.one_process(arguments.command)
             keep_freed_memory()
             arguments.run(arguments, console)
+            sys.stdout.flush()  # whoever reads may be gone: now is the time to notice
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except ValueError as error:  # DataError, RecipeError, UsageError and options out of range
-        errors.print(_one_line(error))
+        errors.print(one_line(error))
         return 2
     except BrokenPipeError:
         # Whoever read our output (head, less) has seen enough; keep the exit from complaining.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (DownloadError, TrainingStoppedError, OSError) as error:
-        errors.print(_one_line(error))
+    except (DownloadError, TrainingStoppedError) as error:
+        errors.print(one_line(error))
         return 1
+    except OSError as error:
+        if error.filename is None:
+            errors.print(one_line(error))
+            return 1
+        errors.print(one_line(problem(error, error.filename)))
+        return 2
     except LostRankError as error:
-        own_errors.print(_one_line(error))
+        own_errors.print(one_line(error))
         return 1
     except Terminated as error:
-        own_errors.print(_one_line(error) or "Stopped by SIGTERM.")
+        own_errors.print(one_line(error) or "Stopped by SIGTERM.")
         return exit_code()
     except KeyboardInterrupt as error:
-        errors.print(_one_line(error) or "Interrupted.")
+        errors.print(one_line(error) or "Interrupted.")
         return 130
     except Exception as error:  # noqa: BLE001 - the last stop: a defect of ours, shown in full
         own_errors.print("".join(traceback.format_exception(error)))
@@ -429,6 +471,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _open_closed_streams() -> None:
+    """A process may be started without output (`>&-`): what it says is then said to nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end

@@ -23,7 +23,8 @@ from towpath.config import read_recipe, recipe_text, shipped_recipes
 from towpath.data import Episode
 from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
-from towpath.data.source import write_atomically
+from towpath.data.source import LARGEST_IMAGE
+from towpath.files import Output, read_bytes
 from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
 from towpath.reports import (
@@ -57,6 +58,7 @@ from towpath.training.grid import Grid
 from towpath.training.loop import one_thread_a_task
 from towpath.training.on_ray import require_ray
 from towpath.training.setup import prepare
+from towpath.wording import say, spreadsheet_cell
 
 DEMO_FOLDER = "towpath-demo"
 INK_IS_ONE = ("glyphs", "omniglot")
@@ -121,7 +123,7 @@ def train_recipe(console: Console, recipe: Recipe, out: Path, common: Common) ->
             command=common.command,
             ranks=ranks,
         )
-    console.print(f"The run is in {out}", highlight=False, soft_wrap=True)
+    say(console, f"The run is in {out}")
 
 
 def compare_weighters(
@@ -161,10 +163,10 @@ def go_on_comparing(console: Console, out: Path, common: Common) -> None:
         watcher.close()
     console.print(comparison_table(result))
     for path in write_figures(out, result):
-        console.print(f"  {path}", highlight=False, soft_wrap=True)
+        say(console, f"  {path}")
     if incomplete is not None:
         raise incomplete
-    console.print(f"The comparison is in {out}", highlight=False, soft_wrap=True)
+    say(console, f"The comparison is in {out}")
 
 
 def _lasting_data_root(common: Common) -> str | None:
@@ -190,12 +192,12 @@ def resume_run(console: Console, path: Path, common: Common) -> None:
         )
     folder = RunFolder.open(path)
     if folder.finished:
-        console.print(f"{path} is finished already.", highlight=False, soft_wrap=True)
+        say(console, f"{path} is finished already.")
         return
     device = folder.config()[0].device
     with _reporting(console, path, common.tensorboard) as reporter, launched(device) as ranks:
         resume(path, reporter, data_root=common.data_root, allowed=common.allowed, ranks=ranks)
-    console.print(f"The run is in {path}", highlight=False, soft_wrap=True)
+    say(console, f"The run is in {path}")
 
 
 def one_process(what: str) -> None:
@@ -208,11 +210,13 @@ def one_process(what: str) -> None:
         )
 
 
-def report_runs(console: Console, folders: Sequence[Path], out: Path, of_paper: bool) -> None:
+def report_runs(
+    console: Console, folders: Sequence[Path], out: Path, of_paper: bool, force: bool = False
+) -> None:
     """`towpath report`: one page, and what is missing in it."""
-    for line in write_report(folders, out, of_paper=of_paper):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"The report is in {out}", highlight=False, markup=False, soft_wrap=True)
+    for line in write_report(folders, out, of_paper=of_paper, force=force):
+        say(console, line)
+    say(console, f"The report is in {out}")
 
 
 def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> None:
@@ -233,13 +237,14 @@ def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> No
         table.add_row(name, figure(score), worst, str(tasks))
     console.print(table)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
-    console.print(f"normalisation: {policy}", highlight=False)
+    say(console, f"normalisation: {policy}")
 
 
 def predict_folder(
-    console: Console, run: Path, support: Path, query: Path, out: Path, common: Common
+    console: Console, run: Path, support: Path, query: Path, output: Output, common: Common
 ) -> None:
     """`towpath predict`: a csv of class probabilities for every image of a folder."""
+    output.check()
     trained = load(run, common.allowed)
     classes = sorted(p for p in _listed(support) if p.is_dir() and not p.name.startswith("."))
     if not classes:
@@ -271,15 +276,13 @@ def predict_folder(
     names = [folder.name for folder in classes]
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["file", "predicted", *names])
+    cells = [spreadsheet_cell(name) for name in names]
+    writer.writerow(["file", "predicted", *cells])
     for file, row in zip(files, probabilities.tolist(), strict=True):
-        writer.writerow([file.name, names[int(np.argmax(row))], *(f"{p:.6f}" for p in row)])
-    write_atomically(out, text.getvalue().encode())
-    console.print(
-        f"{len(files)} predictions over {len(names)} classes are in {out}",
-        highlight=False,
-        soft_wrap=True,
-    )
+        chosen = cells[int(np.argmax(row))]
+        writer.writerow([spreadsheet_cell(file.name), chosen, *(f"{p:.6f}" for p in row)])
+    output.write(text.getvalue().encode("utf-8", "surrogateescape"))  # names as the disk has them
+    say(console, f"{len(files)} predictions over {len(names)} classes are in {output.path}")
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -293,13 +296,7 @@ def _images(folder: Path) -> list[Path]:
 
 
 def _image(path: Path, channels: int, size: int) -> Tensor:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise RecipeError(
-            f"{path} cannot be read ({error.strerror}); expected an image. Check its permissions."
-        ) from error
-    pixels = decode(content, str(path), (size, size), channels)
+    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), (size, size), channels)
     return torch.from_numpy(pixels.copy()).float() / 255
 
 
@@ -322,10 +319,10 @@ def audit_run(console: Console, path: Path, last: int, rows: int, common: Common
         )
     console.print(audit_table(result, rows))
     for group, trust, count in result.by_group()[:5]:
-        console.print(f"  {group}: mean weight {trust:.2f} over {count} tasks", highlight=False)
+        say(console, f"  {group}: mean weight {trust:.2f} over {count} tasks")
     area = result.area_under_curve
     if area is not None:
-        console.print(f"area under the ROC curve for mislabelled tasks: {area:.3f}")
+        say(console, f"area under the ROC curve for mislabelled tasks: {area:.3f}")
     recipe, _ = folder.config()
     sampler = prepare(recipe, common.data_root, common.allowed).windows.sampler
     shown = [task for task in result.tasks if task.index >= 0]
@@ -337,25 +334,24 @@ def audit_run(console: Console, path: Path, last: int, rows: int, common: Common
         "Least trusted training tasks, and the two most trusted (bottom): support | query",
         average=1.0,
     )
-    console.print(f"  {picture}", highlight=False, soft_wrap=True)
+    say(console, f"  {picture}")
 
 
 def bench_recipe(console: Console, recipe: Recipe, common: Common) -> None:
     """`towpath bench`: what a run of the recipe will cost on this machine."""
     with one_thread_a_task():
         cost = estimate(prepare(recipe, common.data_root, common.allowed))
-    console.print(
+    say(
+        console,
         f"{recipe.name} with {recipe.weighter['name']}: {cost.seconds_per_step:.2f} s a step, "
         f"{cost.overhead:.1f} times uniform ({cost.uniform_seconds_per_step:.2f} s)",
-        highlight=False,
     )
-    console.print(
+    say(
+        console,
         f"expected for {recipe.training.steps} steps: {duration(cost.training_seconds)} of "
         f"training and {duration(cost.evaluation_seconds)} of validation and test; peak memory "
         f"{cost.peak_bytes / 2**30:.1f} GiB, of which a plan's own {cost.plan_bytes / 2**20:.0f} "
         "MiB",
-        highlight=False,
-        soft_wrap=True,
     )
 
 
@@ -375,19 +371,16 @@ def show_recipe(console: Console, name: str) -> None:
     console.out(recipe_text(name), highlight=False, end="")
 
 
-def copy_recipe(console: Console, name: str, out: Path) -> None:
+def copy_recipe(console: Console, name: str, output: Output) -> None:
     """`towpath recipes copy`: a file to edit."""
-    text = recipe_text(name)
-    if out.exists():
-        raise RecipeError(f"{out} exists; expected a new file. Choose another --out.")
-    write_atomically(out, text.encode())
-    console.print(f"Copied to {out}; run it with: towpath train {out}", soft_wrap=True)
+    output.write(recipe_text(name).encode())
+    say(console, f"Copied to {output.path}; run it with: towpath train {output.path}")
 
 
 def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common: Common) -> None:
     """`towpath demo`: the main job on the built-in data, with something to look at."""
     recipe = read_recipe("demo", budget=budget)
-    console.print(recipe.about, highlight=False)
+    say(console, recipe.about)
     if common.grid is None:  # small tasks: a process a core beats two threads in one
         common = replace(common, grid=Grid(jobs=os.cpu_count()))
     if is_comparison(out):
@@ -395,10 +388,10 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
         go_on_comparing(console, out, common)
     else:
         compare_weighters(console, recipe, recipe.compare, seeds, out, common)
-    console.print(f"  {_demo_tasks(out, common)}", highlight=False, soft_wrap=True)
+    say(console, f"  {_demo_tasks(out, common)}")
     page = out / "report.html"
-    write_report([out], page)
-    console.print(f"Open this in a browser: {page}", highlight=False, soft_wrap=True)
+    write_report([out], page, force=True)  # the folder is ours
+    say(console, f"Open this in a browser: {page}")
 
 
 def _refuse_another(out: Path, recipe: Recipe, seeds: Sequence[int]) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -17,6 +16,7 @@ from rich.progress import (
 from towpath.training.estimate import Estimate
 from towpath.training.evaluation import Score
 from towpath.training.setup import Setup, set_label
+from towpath.wording import printable, say
 
 PLAIN_LINES = 10
 """lines of progress a run where there is no terminal"""
@@ -57,19 +57,19 @@ class ConsoleReporter:
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
         self._validation = ""
-        name = escape(f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}")
-        data = escape(set_label(recipe.data["name"]))
+        name = f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}"
+        data = set_label(recipe.data["name"])
         if recipe.data["name"] == "glyphs":
             data += " (synthetic)"
-        self.console.print(
-            f"[bold]{name}[/bold]: {recipe.learner['name']} on {data}, "
+        say(
+            self.console,
+            f"{name}: {recipe.learner['name']} on {data}, "
             f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
             + (f", from step {step}" if step else ""),
-            highlight=False,
         )
         if self.console.is_terminal:
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -82,12 +82,11 @@ class ConsoleReporter:
 
     def expected(self, cost: Estimate) -> None:
         """What it will take, before it is taken."""
-        self.console.print(
+        say(
+            self.console,
             f"  expected: {duration(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
             f"{cost.overhead:.1f} times uniform; {duration(cost.evaluation_seconds)} of validation "
             f"and test), {cost.peak_bytes / 2**30:.1f} GiB",
-            highlight=False,
-            soft_wrap=True,
         )
 
     def stepped(self, step: int, record: dict[str, Any]) -> None:
@@ -100,7 +99,7 @@ class ConsoleReporter:
             self._bar.update(self._task, completed=step, description=f"{text}{self._validation}")
         elif step - self._last_line >= self._steps / PLAIN_LINES or step >= self._steps:
             self._last_line = step
-            self.console.print(f"step {step}/{self._steps}  {text}{self._validation}")
+            say(self.console, f"step {step}/{self._steps}  {text}{self._validation}")
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Keep the last validation in view."""
@@ -121,11 +120,11 @@ class ConsoleReporter:
                 if score["metric"] == "accuracy"
                 else f"loss {score['mean']:.4f}"
             )
-            self.console.print(
+            say(
+                self.console,
                 f"  test on {name}: {value} over {score['tasks']} tasks, worst tenth "
                 f"{percent(score['worst_tenth'])}, {summary['timing']['training_seconds']:.0f} s "
                 "of training",
-                highlight=False,
             )
 
     def close(self) -> None:
@@ -162,7 +161,7 @@ class ConsoleWatcher:
         if self.console.is_terminal:
             bars = self._opened()
             if name not in self._tasks:
-                self._tasks[name] = bars.add_task(escape(name), total=steps)
+                self._tasks[name] = bars.add_task(printable(name), total=steps)
             bars.update(self._tasks[name], completed=step)
         elif event["kind"] == "began":
             self._last_line[name] = step
@@ -186,7 +185,11 @@ class ConsoleWatcher:
 
     def _opened(self) -> Progress:
         if self._bars is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+            )
             self._bars = Progress(*columns, console=self.console, transient=True)
             self._bars.start()
         return self._bars
@@ -196,4 +199,4 @@ class ConsoleWatcher:
             self._bars.remove_task(self._tasks.pop(name))
 
     def _say(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        say(self.console, text)

@@ -10,7 +10,8 @@ from tests.data.makers import encoded, picture, write_tree, write_zip
 from towpath.data.cache import Plan, StoredClass, discard_if_damaged, is_stored, stored
 from towpath.data.errors import DataError
 from towpath.data.folder import load_folder
-from towpath.data.source import content_key, write_atomically
+from towpath.data.source import content_key
+from towpath.files import write
 
 KEY = "0123456789abcdef" * 4
 
@@ -172,7 +173,7 @@ def test_a_file_changed_just_now_is_not_remembered(tmp_path, fresh_cache):
 def test_a_file_that_is_written_whole_may_be_read_by_whom_the_user_allows(tmp_path):
     before = os.umask(0o027)
     try:
-        write_atomically(tmp_path / "file", b"content")
+        write(tmp_path / "file", b"content")
     finally:
         os.umask(before)
     assert (tmp_path / "file").read_bytes() == b"content"

@@ -5,8 +5,10 @@ is written beside and renamed, so an entry that exists is complete; damage after
 the sizes and the checksums of blocks, and the entry is built again.
 """
 
+import errno
 import json
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
 from towpath.data.folders import CACHE_VARIABLE, cache_root
+from towpath.files import check_readable, read_bytes
 
 _log = logging.getLogger("towpath.data")
 
@@ -102,6 +105,7 @@ def discard_if_damaged(name: str, key: str) -> bool:
 def _build(folder: Path, plan: Plan) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
+    _require_space(folder.parent, math.prod(plan.shape))
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
     try:
         images = np.lib.format.open_memmap(
@@ -125,6 +129,12 @@ def _build(folder: Path, plan: Plan) -> None:
         _publish(beside, folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _require_space(folder: Path, needed: int) -> None:
+    """OSError where the decoded images cannot fit, before hours are spent on decoding them."""
+    if needed > shutil.disk_usage(folder).free:
+        raise OSError(errno.ENOSPC, f"{needed / 2**30:,.1f} GiB do not fit on the disk")
 
 
 def _publish(beside: Path, folder: Path) -> None:
@@ -151,7 +161,8 @@ def _open(folder: Path, every_block: bool) -> StoredSet | None:
     """The entry, or None if it is missing or damaged."""
     array = folder / "images.npy"
     try:
-        index = json.loads((folder / "classes.json").read_bytes())
+        index = json.loads(read_bytes(folder / "classes.json"))
+        check_readable(array)
         if index["format"] != FORMAT or array.stat().st_size != index["bytes"]:
             return None
         if _checksums(array, None if every_block else index["blocks"]) != index["blocks"]:

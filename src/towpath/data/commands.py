@@ -4,12 +4,14 @@ Each takes plain arguments and a rich console and returns nothing; what goes wro
 `DataError` (the user's to mend) or `DownloadError` (the network's).
 """
 
+import io
 import os
 from contextlib import suppress
 from pathlib import Path
 
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -23,20 +25,25 @@ from rich.progress import (
 from towpath.data.download import fetch
 from towpath.data.errors import DataError
 from towpath.data.folders import cache_root, data_root
+from towpath.data.pool import ClassPool
 from towpath.data.preview import episode_sheet, split_sheet
 from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
 from towpath.data.sampler import EpisodeSampler
 from towpath.data.spec import EpisodeSpec
 from towpath.data.verify import require, verify
+from towpath.files import Output
+from towpath.wording import say
 
 _EPISODES_SHOWN = 3
+SHEET_SIGNATURE = b"Software\0towpath"
+"""how a contact sheet of ours begins"""
 
 
 def list_sets(console: Console, root: str | None = None) -> None:
     """What sets there are, where they lie, their licences and counts."""
     folder = data_root(root)
-    _say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
-    _say(console, f"decoded copies: {cache_root()}")
+    say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
+    say(console, f"decoded copies: {cache_root()}")
     for name, entry in SETS.items():
         sources = entry.sources(folder)
         if name == "glyphs":
@@ -47,12 +54,12 @@ def list_sets(console: Console, root: str | None = None) -> None:
         else:
             fetchable = f"towpath data fetch {name}" if entry.files else "to be got by hand"
             where = f"not there ({fetchable})"
-        _say(console, f"\n{name}: {entry.what}")
+        say(console, f"\n{name}: {entry.what}")
         facts = [("where", where), ("counts", entry.counts), ("licence", entry.licence)]
         if where.endswith("decoded"):
             facts.insert(2, ("here", _counts_here(name, folder)))
         for label, text in facts:
-            _say(console, f"  {label:<8} {text}")
+            say(console, f"  {label:<8} {text}")
 
 
 def _counts_here(name: str, folder: Path) -> str:
@@ -69,7 +76,7 @@ def fetch_set(console: Console, name: str, root: str | None = None) -> None:
     entry = known(name)
     if not entry.files:
         if name == "glyphs":
-            _say(console, f"glyphs: {entry.manual}")
+            say(console, f"glyphs: {entry.manual}")
             return
         raise DataError(
             f"{name} has no address to fetch from; expected a set that may be downloaded freely. "
@@ -77,10 +84,10 @@ def fetch_set(console: Console, name: str, root: str | None = None) -> None:
         )
     folder = data_root(root)
     if name == "cub" and entry.sources(folder):
-        _say(console, f"{entry.sources(folder)[0]} is there already; nothing to fetch.")
+        say(console, f"{entry.sources(folder)[0]} is there already; nothing to fetch.")
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -95,11 +102,11 @@ def fetch_set(console: Console, name: str, root: str | None = None) -> None:
                 progress=lambda label: _Bar(bars, label),
             )
             if not fetched.was_there:
-                _say(console, f"{fetched.path}: downloaded, checksum right")
+                say(console, f"{fetched.path}: downloaded, checksum right")
             elif fetched.official:
-                _say(console, f"{fetched.path}: there already, checksum right")
+                say(console, f"{fetched.path}: there already, checksum right")
             else:
-                _say(
+                say(
                     console,
                     f"{fetched.path}: there already and left alone; its checksum is not the "
                     f"official one. `towpath data verify {name}` tells whether its content is; to "
@@ -142,19 +149,23 @@ def verify_sets(console: Console, name: str | None = None, root: str | None = No
     reports = []
     for each in names:
         if name is None and each != "glyphs" and not SETS[each].sources(folder):
-            _say(console, f"{each}: not in {folder}, skipped")
+            say(console, f"{each}: not in {folder}, skipped")
             continue
         report = verify(each, folder)
         reports.append(report)
-        _say(console, f"{each}: {'counts are right' if report.ok else 'COUNTS ARE WRONG'}")
+        say(console, f"{each}: {'counts are right' if report.ok else 'COUNTS ARE WRONG'}")
         for line in report.lines:
-            _say(console, f"  {line}")
+            say(console, f"  {line}")
     for report in reports:
         require(report)
 
 
 def preview_set(
-    console: Console, name: str, root: str | None = None, out: str | None = None
+    console: Console,
+    name: str,
+    root: str | None = None,
+    out: str | None = None,
+    force: bool = False,
 ) -> None:
     """Contact sheets as PNG: one a split, and of a few episodes; what was understood is printed."""
     own = is_own_folder(name)
@@ -169,34 +180,36 @@ def preview_set(
             problem = error  # a set may lack a split; one that loads nothing is an error
     if problem is not None and not pools:
         raise problem
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{target} cannot be made ({error.strerror}); expected a folder for the pictures. "
-            "Name another with --out."
-        ) from error
+    sheets = {f"{label}-{pool.split}.png": split_sheet(pool) for pool in pools}
+    episodes = _episode_sheets(pools[0])
+    sheets |= {f"{label}-episode-{i}.png": sheet for i, sheet in enumerate(episodes)}
+    outputs = {file: Output(target / file, force, SHEET_SIGNATURE) for file in sheets}
+    for output in outputs.values():  # all or nothing
+        output.check()
     for note in pools[0].notes:
-        _say(console, note)
+        say(console, note)
     for pool in pools:
-        _say(console, pool.describe())
-        path = target / f"{label}-{pool.split}.png"
-        split_sheet(pool).save(path, optimize=True)
-        _say(console, f"  {path}")
-    pool = pools[0]
+        say(console, pool.describe())
+    if not episodes:
+        say(console, "too few images or classes to show an episode")
+    for file, sheet in sheets.items():
+        outputs[file].write(_png(sheet))
+        say(console, f"  {outputs[file].path}")
+
+
+def _episode_sheets(pool: ClassPool) -> list[Image.Image]:
+    """A few tasks of the pool; none where it has too few images or classes."""
     ways = min(5, max(len(own) for own in pool.groups.values()))
     fewest = min(entry.count for entry in pool.classes)
     if fewest < 2 or ways < 2:
-        _say(console, "too few images or classes to show an episode")
-        return
+        return []
     sampler = EpisodeSampler(pool, EpisodeSpec(ways, 1, min(15, fewest - 1)))
-    for index in range(_EPISODES_SHOWN):
-        path = target / f"{label}-episode-{index}.png"
-        episode_sheet(sampler.episode(index)).save(path, optimize=True)
-        _say(console, f"  {path}")
+    return [episode_sheet(sampler.episode(index)) for index in range(_EPISODES_SHOWN)]
 
 
-def _say(console: Console, text: str) -> None:
-    """A line of plain text, whatever characters a file name brings."""
-    plain = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    console.print(escape(plain), soft_wrap=True, highlight=False)
+def _png(sheet: Image.Image) -> bytes:
+    made_by = PngInfo()
+    made_by.add_text("Software", "towpath")
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True, pnginfo=made_by)
+    return content.getvalue()

@@ -18,6 +18,7 @@ import pooch
 import requests
 
 from towpath.data.errors import DataError, DownloadError
+from towpath.files import check_replaceable, open_regular
 
 # Our own sentences say what pooch would log to stderr.
 pooch.get_logger().setLevel("WARNING")
@@ -62,7 +63,7 @@ class Fetched:
 def matches(path: Path, checksum: str) -> bool:
     """Whether the file has this checksum."""
     algorithm, _, expected = checksum.partition(":")
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest() == expected.lower()
 
 
@@ -81,7 +82,7 @@ def fetch(
     `manual` is the sentence that tells how to get the file by hand, for when nothing else works.
     """
     target = folder / file.name
-    if target.exists():
+    if os.path.lexists(target):
         return Fetched(target, was_there=True, official=matches(target, file.checksum))
     partial = folder / _PARTIAL
     try:
@@ -97,6 +98,7 @@ def fetch(
         for url in file.urls:
             failure = _try_mirror(url, file, partial, progress, retries, wait, timeout)
             if failure is None:
+                check_replaceable(target)
                 os.replace(partial / file.name, target)
                 return Fetched(target, was_there=False, official=True)
             failures.append(f"{url}: {failure}")

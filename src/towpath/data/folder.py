@@ -3,8 +3,8 @@
 The layout is read off the depth and the names of the first level: `train`, `val`, `test` and the
 like are splits, anything else is a group. `split/group/class/` works too. Without splits on disk
 the classes (or, from three groups on, whole groups) are dealt 64 : 16 : 20 in the order of a digest
-of their names, so the split is the same on every machine. Any image that Pillow reads is
-resized to `image_size`; `pool.notes` says what was understood.
+of their names, so the split is the same on every machine. Images (`data/images.py` says of which
+formats) are resized to `image_size`; `pool.notes` says what was understood.
 """
 
 import hashlib
@@ -12,12 +12,21 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
-from towpath.data.build import Found, Listing, Reading, check_split, read_source, split_pool
+from towpath.data.build import (
+    Found,
+    ImageSize,
+    Listing,
+    Reading,
+    check_split,
+    read_source,
+    split_pool,
+)
 from towpath.data.errors import DataError
-from towpath.data.images import is_grey, is_image_name
+from towpath.data.images import FORMATS, is_grey, is_image_name
 from towpath.data.locate import is_pickle_name
 from towpath.data.pool import NO_GROUP, SPLITS, ClassPool
 from towpath.data.source import Source, open_source
+from towpath.files import expanded
 
 LAYOUTS = "class/images, group/class/images, split/class/images or split/group/class/images"
 SPLIT_NAMES = {
@@ -38,7 +47,7 @@ def load_folder(
     path: str | Path,
     split: str = "train",
     *,
-    image_size: int = 84,
+    image_size: ImageSize = 84,
     channels: int | None = None,
     name: str | None = None,
 ) -> ClassPool:
@@ -47,7 +56,7 @@ def load_folder(
     `channels` is 1 (grey) or 3 (colour); by default grey if a sample of the images has no colour.
     """
     check_split(split)
-    place = Path(path).expanduser()
+    place = expanded(path)
     if image_size < 1 or channels not in (None, 1, 3):
         raise DataError(
             f"image_size is {image_size} and channels {channels}; expected a size of at least 1 "
@@ -179,6 +188,6 @@ def _no_images(source: Source) -> DataError:
                 "Unpickling runs code, so it is refused: export the images as files."
             )
     return DataError(
-        f"{source.path} holds {len(source.names):,} files and none is an image that Pillow reads; "
-        f"expected {LAYOUTS}. Name the folder above the class folders."
+        f"{source.path} holds {len(source.names):,} files and none is an image; expected "
+        f"{LAYOUTS} of {', '.join(FORMATS)}. Name the folder above the class folders."
     )

@@ -27,16 +27,17 @@ _UNREADABLE = (
     zlib.error,
 )
 
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "TIFF", "WEBP")
+"""What is read, whatever a file's name says. Pillow knows more: some of it (PostScript) is run by
+other programs, and all of it comes from strangers."""
 Image.init()
 IMAGE_SUFFIXES = frozenset(
-    suffix
-    for suffix, kind in Image.registered_extensions().items()
-    if kind in Image.OPEN and kind not in ("PDF", "MPEG", "HDF5", "GRIB", "BUFR", "WMF", "EPS")
+    suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS
 )
 
 
 def is_image_name(name: str) -> bool:
-    """Whether the ending is one that Pillow reads."""
+    """Whether the ending is one of a format that is read."""
     dot = name.rfind(".")
     return dot > 0 and name[dot:].lower() in IMAGE_SUFFIXES
 
@@ -70,7 +71,7 @@ def _open(content: bytes, name: str) -> Image.Image:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             warnings.filterwarnings("ignore", category=UserWarning)
-            image = Image.open(io.BytesIO(content))
+            image = Image.open(io.BytesIO(content), formats=FORMATS)
             image.load()
             return ImageOps.exif_transpose(image)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
@@ -81,7 +82,7 @@ def _open(content: bytes, name: str) -> Image.Image:
     except _UNREADABLE as error:
         raise DataError(
             f"{name!r} cannot be read as an image ({str(error) or type(error).__name__}); expected "
-            "a format that Pillow reads. Copy the file again or remove it."
+            f"one of {', '.join(FORMATS)}. Convert the file, copy it again or remove it."
         ) from error
 
 

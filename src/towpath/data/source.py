@@ -18,9 +18,12 @@ from pathlib import Path
 from towpath.data.archive import CheckedZip, open_zip, unpack
 from towpath.data.errors import DataError
 from towpath.data.folders import cache_root
+from towpath.files import FileError, open_regular, read_bytes, read_text, write
 
 # A file changed within the clock's granularity of its hashing could change again unnoticed.
 _SETTLED_SECONDS = 2.0
+LARGEST_IMAGE = 2**30
+"""bytes of one file of a source, as of one member of an archive"""
 _IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -88,6 +91,8 @@ def _walk(root: Path) -> tuple[list[str], list[str]]:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileError as error:
+        raise DataError(str(error)) from error
     except OSError as error:
         raise DataError(
             f"{error.filename or path} cannot be read ({error.strerror or error}); expected a "
@@ -101,7 +106,7 @@ def open_source(path: Path) -> Iterator[Source]:
     if path.is_dir():
         with _readable(path):
             names = _walk(path)[0]
-        yield Source(path, names, lambda name: (path / name).read_bytes())
+        yield Source(path, names, lambda name: read_bytes(path / name, LARGEST_IMAGE))
     elif not path.is_file():
         raise DataError(
             f"{path} is not there; expected a folder or an archive. Check the spelling, or name "
@@ -119,7 +124,9 @@ def open_source(path: Path) -> Iterator[Source]:
         try:
             folder = beside / "files"
             unpack(path, folder)
-            yield Source(path, _walk(folder)[0], lambda name: (folder / name).read_bytes())
+            yield Source(
+                path, _walk(folder)[0], lambda name: read_bytes(folder / name, LARGEST_IMAGE)
+            )
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
@@ -143,44 +150,22 @@ def _content_key(path: Path) -> str:
         seen.update(os.fsencode(name) + times.encode())
     memo = cache_root() / "fingerprints" / seen.hexdigest()
     try:
-        remembered = memo.read_text()
-    except OSError:
+        remembered = read_text(memo)
+    except FileError:
         remembered = ""
     if len(remembered) == 64:
         return remembered
     key = _digest(names, files)
     if time.time() - newest > _SETTLED_SECONDS:
         with suppress(OSError):  # a memo only; an unwritable cache is reported where it is needed
-            write_atomically(memo, key.encode())
+            write(memo, key.encode())
     return key
 
 
 def _digest(names: list[str], files: list[Path]) -> str:
     total = hashlib.sha256()
     for name, file in zip(names, files, strict=True):
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             content = hashlib.file_digest(stream, "sha256").digest()
         total.update(os.fsencode(name) + b"\0" + content)
     return total.hexdigest()
-
-
-def write_atomically(target: Path, content: bytes) -> None:
-    """Write beside and rename, so that a reader sees all of the file or none."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, beside = tempfile.mkstemp(prefix=".", suffix=".partial", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fchmod(stream.fileno(), 0o666 & ~_umask())  # mkstemp's own is for the user alone
-            os.fsync(stream.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)  # can only be read by setting it
-    os.umask(mask)
-    return mask

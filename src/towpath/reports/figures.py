@@ -1,5 +1,6 @@
 """Figures of a comparison, as PNG files: validation curves, weights over time, sample tasks."""
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from towpath.data import Episode
+from towpath.files import write
 from towpath.reports.runs import RunData, read_run
 from towpath.reports.series import moving_average
 
@@ -45,7 +47,9 @@ def _by_label(folder: Path, result: dict[str, Any]) -> dict[str, list[RunData]]:
 
 def _save(figure: Figure, path: Path) -> Path:
     # no date or version inside: the same run gives the same bytes
-    figure.savefig(path, dpi=120, metadata={"Software": None})
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=120, metadata={"Software": None})
+    write(path, content.getvalue())
     return path
 
 

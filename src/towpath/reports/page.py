@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from towpath.data.source import write_atomically
+from towpath.files import Output
 from towpath.reports.blocks import Chapter, Section
 from towpath.reports.made import made_section, theory_section
 from towpath.reports.outcome import (
@@ -22,6 +22,7 @@ from towpath.reports.study import Study, read_studies
 from towpath.reports.weights import probes_section, samples_section, weights_section
 from towpath.training.typed import RecipeError
 
+REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 SECTIONS = (
     results_section,
     curves_section,
@@ -36,10 +37,21 @@ SECTIONS = (
 )
 
 
-def write_report(paths: Sequence[Path], out: Path, *, of_paper: bool = False) -> list[str]:
-    """Write the report of some run or comparison folders; returns what is missing in them."""
+def write_report(
+    paths: Sequence[Path], out: Path, *, of_paper: bool = False, force: bool = False
+) -> list[str]:
+    """Write the report of some run or comparison folders; returns what is missing in them.
+
+    Args:
+        paths: the folders.
+        out: the page. An older report there is replaced, any other file only by `force`.
+        of_paper: the paper's figures and tables instead of a chapter a study.
+        force: replace a file that is no report.
+    """
     if out.is_dir():
         raise RecipeError(f"{out} is a folder; expected a file to write, as in report.html")
+    output = Output(out, force, REPORT_SIGNATURE)
+    output.check()
     studies = read_studies(paths)
     if of_paper:
         chapters = [paper_chapter(studies)]
@@ -47,7 +59,7 @@ def write_report(paths: Sequence[Path], out: Path, *, of_paper: bool = False) ->
     else:
         chapters = [study_chapter(study) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
-    write_atomically(out, render(title, chapters).encode())
+    output.write(render(title, chapters).encode())
     return [line for chapter in chapters for line in chapter.missing]
 
 
