@@ -18,6 +18,7 @@ from towpath import cli
 from towpath.data.download import RemoteFile, fetch
 from towpath.data.errors import DataError, DownloadError
 from towpath.data.registry import SETS
+from towpath.files import FileError
 
 CONTENT = bytes(range(256)) * 2000
 CHECKSUM = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -117,6 +118,17 @@ def test_a_file_with_another_checksum_is_left_alone_and_reported(server, tmp_pat
     fetched = get(remote(server, "good"), tmp_path)
     assert (fetched.was_there, fetched.official) == (True, False)
     assert fetched.path.read_bytes() == b"packed again by its owner"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_what_is_no_file_is_neither_read_nor_replaced(kind, server, tmp_path):
+    target = tmp_path / "set.zip"
+    os.mkfifo(target) if kind == "pipe" else target.symlink_to("nowhere")
+    before = target.lstat()
+    with pytest.raises(FileError, match=r"set\.zip"):
+        get(remote(server, "good"), tmp_path)
+    assert target.lstat() == before
     assert server.asked == []
 
 

@@ -114,3 +114,16 @@ def test_endings_decide_what_is_tried_as_an_image():
     assert not is_image_name("a.pdf")
     assert not is_image_name("png")
     assert not is_image_name("cache.pkl")
+
+
+@pytest.mark.parametrize("kind", ["EPS", "PCX", "ICO", "TGA", "SGI", "PDF"])
+def test_what_is_not_on_the_list_of_formats_is_refused_whatever_its_name(kind, monkeypatch):
+    def started(*args, **options):
+        raise AssertionError("another program was started to read an image")
+
+    monkeypatch.setattr("subprocess.check_call", started)
+    monkeypatch.setattr("subprocess.Popen", started)
+    content = encoded(picture(0, "RGB", (16, 16)), kind)
+    with pytest.raises(DataError, match="expected one of PNG, JPEG"):
+        decode(content, "innocent.png", (8, 8), 3)
+    assert not is_image_name(f"picture.{kind.lower()}")
