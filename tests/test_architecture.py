@@ -9,6 +9,9 @@ import towpath
 
 ROOT = Path(towpath.__file__).parent
 ORDER = [
+    "lazy",
+    "machine",
+    "torchrun",
     "flat",
     "ranks",
     "stopping",
@@ -29,6 +32,7 @@ ORDER = [
     "progress",
     "board",
     "commands",
+    "parser",
     "cli",
 ]
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in ORDER)

@@ -24,6 +24,7 @@ from towpath.data import Episode
 from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
+from towpath.machine import available_cores
 from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
 from towpath.reports import (
@@ -58,7 +59,6 @@ from towpath.training.loop import one_thread_a_task
 from towpath.training.on_ray import require_ray
 from towpath.training.setup import prepare
 
-DEMO_FOLDER = "towpath-demo"
 INK_IS_ONE = ("glyphs", "omniglot")
 """sets of dark strokes on a light ground, stored with ink = 1"""
 
@@ -389,7 +389,7 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     recipe = read_recipe("demo", budget=budget)
     console.print(recipe.about, highlight=False)
     if common.grid is None:  # small tasks: a process a core beats two threads in one
-        common = replace(common, grid=Grid(jobs=os.cpu_count()))
+        common = replace(common, grid=Grid(jobs=available_cores()))
     if is_comparison(out):
         _refuse_another(out, recipe, seeds)
         go_on_comparing(console, out, common)

@@ -27,7 +27,7 @@ from towpath.data.preview import episode_sheet, split_sheet
 from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
 from towpath.data.sampler import EpisodeSampler
 from towpath.data.spec import EpisodeSpec
-from towpath.data.verify import require, verify
+from towpath.data.verification import require, verify
 
 _EPISODES_SHOWN = 3
 

@@ -172,7 +172,8 @@ def write_atomically(target: Path, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fchmod(stream.fileno(), 0o666 & ~_umask())  # mkstemp's own is for the user alone
+            if hasattr(os, "fchmod"):  # not on Windows before Python 3.13
+                os.fchmod(stream.fileno(), 0o666 & ~_umask())  # mkstemp's is for the user alone
             os.fsync(stream.fileno())
         os.replace(beside, target)
     except BaseException:

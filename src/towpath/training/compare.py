@@ -17,10 +17,11 @@ import yaml
 from towpath.data.source import write_atomically
 from towpath.training.components import weighter_options
 from towpath.training.engines import Engine, InProcess
+from towpath.training.errors import TrainingStoppedError
 from towpath.training.evaluation import paired_difference
 from towpath.training.folder import RunFolder, make_new, plain_json, refuse_existing
 from towpath.training.jobs import Job
-from towpath.training.loop import Reporter, TrainingStoppedError
+from towpath.training.loop import Reporter
 from towpath.training.recipe import Component, Recipe
 from towpath.training.setup import prepare, with_lasting_paths
 from towpath.training.typed import RecipeError, plain_value

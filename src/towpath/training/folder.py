@@ -3,7 +3,6 @@
 Clock and memory figures live only under a `timing` key; everything else is reproducible.
 """
 
-import fcntl
 import json
 import math
 import os
@@ -21,6 +20,7 @@ import torch
 import yaml
 
 from towpath.data.source import write_atomically
+from towpath.machine import LockedError, locked
 from towpath.training.recipe import Recipe
 from towpath.training.typed import RecipeError
 
@@ -147,25 +147,15 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """No other process writes to the run meanwhile; RecipeError if one does already.
-
-        The lock is the system's, on the folder itself: it leaves no file and ends with the process.
-        """
-        place = os.open(self.path, os.O_RDONLY)
+        """No other process writes to the run meanwhile; RecipeError if one does already."""
         try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(place)
+            with locked(self.path):
+                yield
+        except LockedError as error:
             raise RecipeError(
                 f"Another process is training in {self.path}; expected to be the only one. Wait "
                 "until it has ended, or stop it."
             ) from error
-        except OSError:
-            pass  # a file system that knows no locks
-        try:
-            yield
-        finally:
-            os.close(place)
 
     def summary(self) -> dict[str, Any] | None:
         """The final figures, if the run has ended."""

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from towpath.ranks import ALONE, LostRankError, Ranks, restarts
 from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
 from towpath.training.components import weighter_options
+from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import Estimate, estimate
 from towpath.training.evaluation import Score, evaluate
 from towpath.training.folder import (
@@ -42,11 +43,6 @@ from towpath.training.summary import summarise
 
 logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
-
-
-class TrainingStoppedError(RuntimeError):
-    """Training ended early (numbers that are not finite, a full disk); the last good state is
-    kept."""
 
 
 class Reporter(Protocol):

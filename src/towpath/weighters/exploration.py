@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from torch import Tensor
 
 from towpath.validation import at_least
@@ -47,6 +46,8 @@ class Dirichlet:
 
     def maximise(self, scores: Array) -> Array:
         """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        from scipy.optimize import brentq  # here, for `import towpath` is to be quick
+
         gaps = scores.max() - scores  # >= 0
         a = self.concentration - 1.0
         if a <= 0:
