@@ -25,6 +25,7 @@ from towpath.curvature.task import (
     TaskFunction,
     TaskSaid,
     derivatives,
+    features,
     forward,
     gradient_pieces,
     hessian_product,
@@ -273,6 +274,17 @@ class Objective:
         for i, piece in zip(asked, self._each(ask, asked, seed), strict=True):
             total.add_(piece, alpha=float(weights[i]))
         return self.ranks.summed_part(total)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the features of a task are those of a learned embedding."""
+        function = self._function
+        return isinstance(function, EpisodeFunction) and function.learner.wants_embedding
+
+    def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
+        """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
+        it has none. Every rank computes those of all tasks."""
+        return [features(self._function, params, task, seed) for task in tasks]
 
     def _each(
         self,

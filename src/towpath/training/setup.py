@@ -29,7 +29,7 @@ from towpath.training.device import device_named
 from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
-from towpath.weighters import TOW, Weighter
+from towpath.weighters import TOW, Weighter, wants_targets
 
 Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
@@ -59,8 +59,6 @@ class Setup:
     learner: Learner
     objective: Objective
     weighter: Weighter
-    targets: bool
-    """whether the weighter plans towards the trusted tasks"""
     start: TrainState
     windows: Windows
     trusted: list[Episode]
@@ -78,7 +76,7 @@ class Setup:
         return self.place.device
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
-        """The tasks of a window and, for a weighter that plans towards them, its targets.
+        """The tasks of a window and, for a weighter that wants them, its targets.
 
         Every weighter trains on the same trusted tasks beside each mini-batch, so that a
         comparison is fair; targets are other trusted tasks than the mini-batch's own.
@@ -91,8 +89,9 @@ class Setup:
             [*batch, *(self.trusted[i] for i in picks.trained)]
             for batch, picks in zip(tasks, chosen, strict=True)
         ]
-        targets = [[self.trusted[i] for i in picks.targets] for picks in chosen]
-        return both, targets if self.targets else None
+        if not wants_targets(self.weighter):
+            return both, None
+        return both, [[self.trusted[i] for i in picks.targets] for picks in chosen]
 
     def _trusted_for(self, position: int, t: int) -> "TrustedPicks":
         generator = np.random.default_rng([self.recipe.seed, 7, position, t])
@@ -151,14 +150,15 @@ def prepare(
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
-    weighter, targets = make_weighter(recipe.weighter, allowed)
-    if targets and not recipe.trusted.count:
+    weighter = make_weighter(recipe.weighter, allowed)
+    aims = wants_targets(weighter)
+    if aims and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} plans towards trusted tasks and found "
+            f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
-        weighter.check_targets(targets)
+        weighter.check_targets(aims)
     name = recipe.data["name"]
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
@@ -197,14 +197,13 @@ def prepare(
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
-        targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
         trusted=_trusted(recipe, train, data_root, place),
         validation=validation,
         tests=tests,
         probes=[_probe(recipe, probe, data_root, place) for probe in recipe.probes],
-        probe_weighter=weighter if isinstance(weighter, TOW) and not targets else TOW(),
+        probe_weighter=weighter if isinstance(weighter, TOW) and not aims else TOW(),
         image_shape=train.image_shape,
         place=place,
         ranks=ranks,
