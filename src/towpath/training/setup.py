@@ -237,6 +237,8 @@ def _beside(
 ) -> ClassPool:
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
+    if is_own_folder(name):
+        options["shared_classes"] = True  # nothing is trained on the set's own training split
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(
