@@ -9,8 +9,9 @@ from towpath.training.compare import (
 from towpath.training.deploy import TrainedLearner, load
 from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
 from towpath.training.folder import RunFolder
-from towpath.training.loop import Reporter, TrainingStoppedError, resume, train
+from towpath.training.loop import TrainingStoppedError, resume, train
 from towpath.training.recipe import Recipe
+from towpath.training.reporter import Reporter
 from towpath.training.state import TrainState
 from towpath.training.step import train_step
 from towpath.training.typed import RecipeError
