@@ -55,7 +55,7 @@ from towpath.training.components import EMBEDDING_LEARNERS
 from towpath.training.estimate import estimate
 from towpath.training.folder import plain_json
 from towpath.training.grid import Grid
-from towpath.training.loop import one_thread_a_task
+from towpath.training.loop import check_data, one_thread_a_task
 from towpath.training.on_ray import require_ray
 from towpath.training.setup import prepare
 
@@ -222,6 +222,7 @@ def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> No
     trained = load(path, common.allowed)
     recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
     setup = prepare(replace(recipe, probes=[]), common.data_root, common.allowed)
+    check_data(RunFolder.open(path), setup)
     setup.learner.module.eval()
     params = {name: p.to(setup.device) for name, p in trained.params.items()}
     table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")

@@ -20,7 +20,7 @@ from towpath.curvature.workers import Workers
 from towpath.learners import MAML, Learner, ProtoNet
 from towpath.progress import ConsoleReporter
 from towpath.training import TrainingStoppedError, train
-from towpath.training.checkpoint import load_checkpoint
+from towpath.training.checkpoint import Origin, load_checkpoint
 from towpath.training.components import make_learner, make_optimizer
 from towpath.training.folder import RunFolder
 from towpath.training.recipe import Recipe
@@ -507,7 +507,7 @@ def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[dic
     assert "3 windows in a row could not be planned" in str(caught.value)
     assert "last good state" in str(caught.value)
     start = prepare(asked, allowed=("tests",)).start
-    found = load_checkpoint(path / "checkpoints", start.optimizer.dynamics)
+    found = load_checkpoint(path / "checkpoints", start, Origin.of(RunFolder(path)))
     assert found is not None
     return start, found.state, list(RunFolder(path).records())
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from towpath.training.errors import TrainingStoppedError
     from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
     from towpath.training.folder import RunFolder
-    from towpath.training.loop import Reporter, resume, train
+    from towpath.training.loop import resume, train
     from towpath.training.recipe import Recipe
+    from towpath.training.reporter import Reporter
     from towpath.training.state import TrainState
     from towpath.training.step import train_step
     from towpath.training.typed import RecipeError
@@ -60,8 +61,9 @@ __getattr__, __dir__ = exports(
         ),
         "towpath.training.folder": ("RunFolder",),
         "towpath.training.errors": ("TrainingStoppedError",),
-        "towpath.training.loop": ("Reporter", "resume", "train"),
+        "towpath.training.loop": ("resume", "train"),
         "towpath.training.recipe": ("Recipe",),
+        "towpath.training.reporter": ("Reporter",),
         "towpath.training.state": ("TrainState",),
         "towpath.training.step": ("train_step",),
         "towpath.training.typed": ("RecipeError",),

@@ -17,7 +17,7 @@ from typing import IO, Protocol
 
 from towpath.machine import available_cores
 from towpath.training.jobs import ATTEMPTS, Job, Watcher, reason_of
-from towpath.training.loop import Reporter
+from towpath.training.reporter import Reporter
 
 STOP_SECONDS = 60.0
 """that a run is given to write its checkpoint before it is killed"""

@@ -67,6 +67,8 @@ class Setup:
     probes: list[ProbeWindow]
     probe_weighter: TOW
     image_shape: tuple[int, int, int]
+    contents: dict[str, str]
+    """the content of each data set, by where the recipe names it"""
     place: "Place"
     ranks: Ranks
 
@@ -162,6 +164,7 @@ def prepare(
     name = recipe.data["name"]
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
+    contents = {"data train": _content(train)}
     channels, height, _ = train.image_shape
     learner = make_learner(
         recipe.backbone,
@@ -181,7 +184,9 @@ def prepare(
     if recipe.validation.every:
         held_out = load(name, root=data_root, split="validation", **options)
         validation = EpisodeSampler(held_out, clean, 0, stream="validation")
+        contents["data validation"] = _content(held_out)
     own_test = load(name, root=data_root, split="test", **options)
+    contents["data test"] = _content(own_test)
     tests = {set_label(name): EpisodeSampler(own_test, clean, 0, stream="test")}
     for other in recipe.test.also:
         label = set_label(other)
@@ -191,7 +196,12 @@ def prepare(
                 "test set's; expected names that differ. Rename the folder or leave it out."
             )
         pool = _beside(recipe, train, other, "test.also", "test", data_root)
+        contents[f"test.also {label}"] = _content(pool)
         tests[label] = EpisodeSampler(pool, clean, 0, stream="test")
+    trusted = train
+    if recipe.trusted.count and recipe.trusted.data:
+        trusted = _beside(recipe, train, recipe.trusted.data, "trusted.data", "all", data_root)
+        contents["trusted.data"] = _content(trusted)
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -199,12 +209,13 @@ def prepare(
         weighter=weighter,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=_trusted(recipe, train, data_root, place),
+        trusted=_trusted(recipe, trusted, place),
         validation=validation,
         tests=tests,
         probes=[_probe(recipe, probe, data_root, place) for probe in recipe.probes],
         probe_weighter=weighter if isinstance(weighter, TOW) and not aims else TOW(),
         image_shape=train.image_shape,
+        contents=contents,
         place=place,
         ranks=ranks,
     )
@@ -215,15 +226,25 @@ def torch_dtype(name: str) -> torch.dtype:
     return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
-def _trusted(
-    recipe: Recipe, train: ClassPool, data_root: str | Path | None, place: Place
-) -> list[Episode]:
-    count, name = recipe.trusted.count, recipe.trusted.data
+def _content(pool: ClassPool) -> str:
+    """The digest of a set; RecipeError if a name in it cannot be written into the records."""
+    for entry in pool.classes:
+        try:
+            entry.name.encode()
+        except UnicodeEncodeError as error:
+            shown = entry.name.encode("utf-8", "backslashreplace").decode()
+            raise RecipeError(
+                f"The class {shown!r} of {pool.name} has a name that is not UTF-8; expected names "
+                "that can be written into records. Rename the folder."
+            ) from error
+    return pool.content
+
+
+def _trusted(recipe: Recipe, pool: ClassPool, place: Place) -> list[Episode]:
+    count = recipe.trusted.count
     if not count:
         return []
-    if name:
-        train = _beside(recipe, train, name, "trusted.data", "all", data_root)
-    return [place.task(task) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
+    return [place.task(task) for task in trusted_pool(pool, recipe.episodes, count, recipe.seed)]
 
 
 def _beside(
@@ -236,6 +257,8 @@ def _beside(
 ) -> ClassPool:
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
+    if is_own_folder(name):
+        options["shared_classes"] = True  # nothing is trained on the set's own training split
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(
