@@ -4,6 +4,7 @@ import importlib
 import sys
 
 ALL = (
+    "start",
     "learners",
     "planner",
     "fidelity",

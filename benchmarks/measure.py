@@ -40,16 +40,21 @@ class Ratio:
         )
 
 
-def race(contenders: Mapping[str, Callable[[], object]], base: str, rounds: int = 7) -> list[Ratio]:
+def race(
+    contenders: Mapping[str, Callable[[], object]],
+    base: str,
+    rounds: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[Ratio]:
     """Time the contenders in turns; medians of their ratios to the base."""
     for run in list(contenders.values())[:2]:
         run()  # warm caches and allocator
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
-            began = time.perf_counter()
+            began = clock()
             run()
-            times[name].append(time.perf_counter() - began)
+            times[name].append(clock() - began)
     result = []
     for name in contenders:
         per_round = [a / b for a, b in zip(times[name], times[base], strict=True)]

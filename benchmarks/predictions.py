@@ -9,7 +9,7 @@ from benchmarks.measure import write
 from towpath.config import read_recipe
 from towpath.training import train
 from towpath.training.estimate import Estimate
-from towpath.training.loop import Unheard
+from towpath.training.reporter import Unheard
 
 RUNS = (
     ("omniglot-protonet", "uniform", 100),

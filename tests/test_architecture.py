@@ -9,6 +9,9 @@ import towpath
 
 ROOT = Path(towpath.__file__).parent
 ORDER = [
+    "lazy",
+    "machine",
+    "torchrun",
     "wording",
     "files",
     "flat",
@@ -31,6 +34,7 @@ ORDER = [
     "progress",
     "board",
     "commands",
+    "parser",
     "cli",
 ]
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in ORDER)

@@ -49,27 +49,6 @@ def test_python_m_towpath_is_the_program_and_ends_at_ctrl_c(here):
     assert (here / "run" / "checkpoints" / "last.safetensors").exists()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "train",
-        "compare",
-        "resume",
-        "evaluate",
-        "predict",
-        "audit",
-        "bench",
-        "report",
-        "demo",
-        "recipes list",
-        "data preview",
-    ],
-)
-def test_every_command_has_help_with_an_example(command, capsys):
-    assert main([*command.split(), "--help"]) == 0
-    assert f"example: towpath {command}" in " ".join(capsys.readouterr().out.split())
-
-
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == f"towpath {towpath.__version__}"
@@ -120,11 +99,24 @@ from towpath import MiniBatchWeighter
 class First(MiniBatchWeighter):
     share: float = 0.7
 
-    def weights(self, losses, gradients, infos, state):
-        rest = (1 - self.share) / (len(losses) - 1)
-        weights = [self.share] + [rest] * (len(losses) - 1)
-        return losses.new_tensor(weights), {"seen": state.get("seen", 0) + 1}
+    def weights(self, batch, state):
+        rest = (1 - self.share) / (len(batch) - 1)
+        weights = [self.share] + [rest] * (len(batch) - 1)
+        return batch.losses.new_tensor(weights), {"seen": state.get("seen", 0) + 1}
 """
+
+
+def test_a_weighter_with_the_signature_of_before_is_refused_with_the_new_one(
+    here, monkeypatch, capsys
+):
+    old = MINE.replace("self, batch, state", "self, losses, gradients, infos, state")
+    (here / "my_old_weights.py").write_text(old)
+    monkeypatch.syspath_prepend(str(here))
+    words = ["train", "tiny.yaml", "--weighter.name", "my_old_weights:First"]
+    assert main([*words, "--allow-import", "my_old_weights"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "First.weights takes (self, losses, gradients, infos, state)" in said
+    assert "expected weights(self, batch, state)" in said
 
 
 def test_a_weighter_of_the_users_own_is_taken_where_it_is_allowed(here, monkeypatch, capsys):

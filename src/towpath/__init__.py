@@ -5,25 +5,31 @@ plan = tp.TOW().plan(objective, model, optimizer, window)
 plan.apply_(model, optimizer)
 """
 
-from towpath import backbones, data, learners, ranks
-from towpath.control import Status
-from towpath.curvature import Objective
-from towpath.data.episode import Episode
-from towpath.dynamics import SGD, Adam
-from towpath.training import TrainedLearner, TrainState, load, train_step
-from towpath.weighters import (
-    TOW,
-    CVaR,
-    Exploitation,
-    Exploration,
-    GradientAgreement,
-    GroupDRO,
-    MiniBatchWeighter,
-    Oracle,
-    Plan,
-    Random,
-    Uniform,
-)
+from typing import TYPE_CHECKING
+
+from towpath.lazy import exports
+
+if TYPE_CHECKING:
+    from towpath import backbones, data, learners, ranks
+    from towpath.control import Status
+    from towpath.curvature import Objective
+    from towpath.data.episode import Episode
+    from towpath.dynamics import SGD, Adam
+    from towpath.training import TrainedLearner, TrainState, load, train_step
+    from towpath.weighters import (
+        TOW,
+        CVaR,
+        Exploitation,
+        Exploration,
+        GradientAgreement,
+        GroupDRO,
+        MiniBatch,
+        MiniBatchWeighter,
+        Oracle,
+        Plan,
+        Random,
+        Uniform,
+    )
 
 __version__ = "0.1.0"
 
@@ -37,6 +43,7 @@ __all__ = [
     "Exploration",
     "GradientAgreement",
     "GroupDRO",
+    "MiniBatch",
     "MiniBatchWeighter",
     "Objective",
     "Oracle",
@@ -53,3 +60,27 @@ __all__ = [
     "ranks",
     "train_step",
 ]
+__getattr__, __dir__ = exports(
+    __name__,
+    {
+        "towpath.control": ("Status",),
+        "towpath.curvature": ("Objective",),
+        "towpath.data.episode": ("Episode",),
+        "towpath.dynamics": ("SGD", "Adam"),
+        "towpath.training": ("TrainedLearner", "TrainState", "load", "train_step"),
+        "towpath.weighters": (
+            "TOW",
+            "CVaR",
+            "Exploitation",
+            "Exploration",
+            "GradientAgreement",
+            "GroupDRO",
+            "MiniBatch",
+            "MiniBatchWeighter",
+            "Oracle",
+            "Plan",
+            "Random",
+            "Uniform",
+        ),
+    },
+)

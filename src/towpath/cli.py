@@ -14,60 +14,34 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from towpath import commands
-from towpath.config import read_recipe
-from towpath.data import commands as data_commands
 from towpath.data.errors import DownloadError
 from towpath.files import Output, inside, problem
-from towpath.ranks import LostRankError, launched_rank
+from towpath.lazy import LazyModule
+from towpath.parser import Parser, UsageError, overrides
 from towpath.stopping import Terminated, exit_code, heeding_sigterm
-from towpath.training import Recipe, TrainingStoppedError
+from towpath.torchrun import LostRankError, launched_rank
 from towpath.training.allocator import keep_freed_memory
-from towpath.training.grid import Grid
+from towpath.training.errors import TrainingStoppedError
 from towpath.wording import nearest, one_line
+
+if TYPE_CHECKING:
+    from towpath import commands, config
+    from towpath.data import commands as data_commands
+    from towpath.training import Recipe, grid
+else:  # they import torch, which `--help` and a mistyped word have no need of
+    commands, config = LazyModule("towpath.commands"), LazyModule("towpath.config")
+    data_commands = LazyModule("towpath.data.commands")
+    grid = LazyModule("towpath.training.grid")
 
 SHARED = ("train", "resume")
 """commands whose tasks the ranks of torchrun share"""
 RUNS = Path("runs")
 """where runs go unless --out says otherwise"""
 Run = Callable[[argparse.Namespace, Console], None]
-
-
-class UsageError(ValueError):
-    """The command line itself is wrong."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse without its usage dump: an error is one sentence with the nearest spelling."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        options.setdefault("allow_abbrev", False)
-        super().__init__(*args, **options)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As argparse, and the innermost command's options, for the nearest spelling."""
-        found, rest = super().parse_known_args(args, namespace)
-        if not hasattr(found, "known_options"):
-            found.known_options = list(self._option_string_actions)
-        return found, rest
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(
-            f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
-        )
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        choices = list(action.choices or ())
-        if choices and value not in choices:
-            raise UsageError(
-                f"{self.prog}: there is no command {value!r}; expected {', '.join(choices)}."
-                f"{nearest(str(value), choices)} Run `{self.prog} --help` to see them."
-            )
 
 
 def _add_data(commands: Any) -> None:
@@ -100,7 +74,7 @@ def _add_data(commands: Any) -> None:
     verify = add(
         "verify",
         "Compare the counts of a set (default: of all that are there) with what they should be.",
-        "towpath data verify omniglot",
+        "towpath data verify glyphs",
         lambda a, c: data_commands.verify_sets(c, a.name, a.data_root),
     )
     verify.add_argument("name", metavar="NAME", nargs="?")
@@ -171,8 +145,8 @@ def _add_grid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus-per-run", type=float, metavar="X", help="with ray; default 0")
 
 
-def _grid(arguments: argparse.Namespace) -> Grid:
-    return Grid(
+def _grid(arguments: argparse.Namespace) -> "grid.Grid":
+    return grid.Grid(
         arguments.engine,
         arguments.jobs,
         arguments.address,
@@ -181,7 +155,7 @@ def _grid(arguments: argparse.Namespace) -> Grid:
     )
 
 
-def _shared(arguments: argparse.Namespace) -> commands.Common:
+def _shared(arguments: argparse.Namespace) -> "commands.Common":
     return commands.Common(
         arguments.data_root,
         tuple(getattr(arguments, "allow_import", ())),
@@ -191,12 +165,12 @@ def _shared(arguments: argparse.Namespace) -> commands.Common:
     )
 
 
-def _recipe(arguments: argparse.Namespace) -> Recipe:
+def _recipe(arguments: argparse.Namespace) -> "Recipe":
     overrides = [*arguments.overrides]
     for name in ("seed", "device"):
         if getattr(arguments, name, None) is not None:
             overrides.append((name, str(getattr(arguments, name))))
-    return read_recipe(arguments.recipe, overrides, arguments.budget)
+    return config.read_recipe(arguments.recipe, overrides, arguments.budget)
 
 
 def _numbers(text: str) -> list[int]:
@@ -245,7 +219,7 @@ def _add_runs(kinds: Any) -> None:
         "towpath demo",
         _demo,
     )
-    demo.add_argument("--out", metavar="FOLDER", default=commands.DEMO_FOLDER)
+    demo.add_argument("--out", metavar="FOLDER", default="towpath-demo")
     demo.add_argument("--seeds", metavar="0,1,2", default="0")
     demo.add_argument("--budget", default="full", help="full or small")
     demo.set_defaults(data_root=None)
@@ -253,7 +227,7 @@ def _add_runs(kinds: Any) -> None:
         "train",
         "Train one learner with one weighter. Any field of the recipe may be overridden by its "
         "dotted name.",
-        "towpath train omniglot-protonet --weighter.name tow --weighter.beta 1.0 --budget small",
+        "towpath train quick --weighter.name tow --weighter.beta 1.0",
         _train,
     )
     _recipe_options(trains)
@@ -262,7 +236,7 @@ def _add_runs(kinds: Any) -> None:
     compares = add(
         "compare",
         "Train with several weighters on the same tasks and compare them pairwise.",
-        "towpath compare omniglot-protonet --weighters uniform,tow:beta=1.0 --seeds 0,1,2",
+        "towpath compare quick --weighters uniform,tow:beta=1.0 --seeds 0,1",
         _compare,
     )
     _recipe_options(compares)
@@ -272,7 +246,7 @@ def _add_runs(kinds: Any) -> None:
     resumes = add(
         "resume",
         "Go on with a run or a comparison that was stopped.",
-        "towpath resume runs/demo-comparison",
+        "towpath resume runs/quick-comparison",
         lambda a, c: commands.resume_run(c, Path(a.folder), _shared(a)),
     )
     resumes.add_argument("folder", metavar="RUN")
@@ -282,7 +256,7 @@ def _add_runs(kinds: Any) -> None:
     reports = add(
         "report",
         "One self-contained HTML page of runs and comparisons, finished or not.",
-        "towpath report runs/demo-comparison --out report.html",
+        "towpath report runs/quick-comparison --out report.html",
         lambda a, c: commands.report_runs(
             c, [Path(f) for f in a.folders], Path(a.out), a.paper, a.force
         ),
@@ -296,7 +270,7 @@ def _add_runs(kinds: Any) -> None:
     evaluates = add(
         "evaluate",
         "Accuracy of a run on fixed test tasks, with a 95% interval.",
-        "towpath evaluate runs/demo-uniform-seed0 --tasks 1000",
+        "towpath evaluate runs/quick-tow-seed0 --tasks 100",
         lambda a, c: commands.evaluate_run(c, Path(a.folder), a.tasks, _shared(a)),
     )
     evaluates.add_argument("folder", metavar="RUN")
@@ -305,7 +279,7 @@ def _add_runs(kinds: Any) -> None:
     benches = add(
         "bench",
         "What a run of a recipe will cost on this machine, from one short measurement.",
-        "towpath bench --recipe omniglot-protonet --weighter.name tow",
+        "towpath bench --recipe quick --weighter.name tow",
         lambda a, c: commands.bench_recipe(c, _recipe(a), _shared(a)),
     )
     benches.add_argument(
@@ -315,7 +289,7 @@ def _add_runs(kinds: Any) -> None:
     audits = add(
         "audit",
         "The training tasks that a run's weights trusted least, as a table and a picture.",
-        "towpath audit towpath-demo/tow-targets-seed0",
+        "towpath audit runs/quick-tow-seed0",
         lambda a, c: commands.audit_run(c, Path(a.folder), a.last, a.rows, _shared(a)),
     )
     audits.add_argument("folder", metavar="RUN")
@@ -325,7 +299,7 @@ def _add_runs(kinds: Any) -> None:
     predicts = add(
         "predict",
         "Classify the images of a folder after adapting to a folder of examples.",
-        "towpath predict runs/mine --support examples --query new-images --out predictions.csv",
+        "towpath predict runs/quick-tow-seed0 --support examples --query new-images",
         lambda a, c: commands.predict_folder(
             c,
             Path(a.folder),
@@ -381,7 +355,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         words.insert(1, "--recipe")
     arguments, rest = _parser().parse_known_args(words)
     arguments.argv = list(argv)
-    arguments.overrides = _overrides(rest) if getattr(arguments, "takes_overrides", False) else []
+    arguments.overrides = overrides(rest) if getattr(arguments, "takes_overrides", False) else []
     if rest and not getattr(arguments, "takes_overrides", False):
         raise UsageError(
             f"towpath {arguments.command}: {rest[0]!r} is not an argument of it."
@@ -391,27 +365,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _overrides(words: Sequence[str]) -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    remaining = list(words)
-    while remaining:
-        word = remaining.pop(0)
-        if not word.startswith("--"):
-            raise UsageError(
-                f"Found {word!r}; expected an option of the recipe by its dotted name, as in "
-                "--weighter.beta 1.0"
-            )
-        name, sign, value = word[2:].partition("=")
-        if not sign:
-            if not remaining:
-                raise UsageError(f"--{name} has no value; expected one, as in --{name} 1.0")
-            value = remaining.pop(0)
-        pairs.append((name.replace("-", "_") if "." not in name else name, value))
-    return pairs
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="towpath", description="Task weighting by trajectory optimisation.")
+    parser = Parser(prog="towpath", description="Task weighting by trajectory optimisation.")
     parser.add_argument("--version", action="version", version=f"towpath {version('towpath')}")
     parser.add_argument("--verbose", action="store_true", help="log what happens inside")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

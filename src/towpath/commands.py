@@ -25,6 +25,7 @@ from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import LARGEST_IMAGE
 from towpath.files import Output, read_bytes
+from towpath.machine import available_cores
 from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
 from towpath.reports import (
@@ -55,12 +56,11 @@ from towpath.training.components import EMBEDDING_LEARNERS
 from towpath.training.estimate import estimate
 from towpath.training.folder import plain_json
 from towpath.training.grid import Grid
-from towpath.training.loop import one_thread_a_task
+from towpath.training.loop import check_data, one_thread_a_task
 from towpath.training.on_ray import require_ray
 from towpath.training.setup import prepare
 from towpath.wording import say, spreadsheet_cell
 
-DEMO_FOLDER = "towpath-demo"
 INK_IS_ONE = ("glyphs", "omniglot")
 """sets of dark strokes on a light ground, stored with ink = 1"""
 
@@ -226,6 +226,7 @@ def evaluate_run(console: Console, path: Path, tasks: int, common: Common) -> No
     trained = load(path, common.allowed)
     recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
     setup = prepare(replace(recipe, probes=[]), common.data_root, common.allowed)
+    check_data(RunFolder.open(path), setup)
     setup.learner.module.eval()
     params = {name: p.to(setup.device) for name, p in trained.params.items()}
     table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
@@ -382,7 +383,7 @@ def demo(console: Console, out: Path, seeds: Sequence[int], budget: str, common:
     recipe = read_recipe("demo", budget=budget)
     say(console, recipe.about)
     if common.grid is None:  # small tasks: a process a core beats two threads in one
-        common = replace(common, grid=Grid(jobs=os.cpu_count()))
+        common = replace(common, grid=Grid(jobs=available_cores()))
     if is_comparison(out):
         _refuse_another(out, recipe, seeds)
         go_on_comparing(console, out, common)

@@ -60,16 +60,11 @@ class FileError(OSError, ValueError):
         self.strerror = reason or message
 
 
-class UnreadableError(FileError):
-    """A file that is there and cannot be read as it should be: nothing was written."""
-
-
 def problem(error: OSError, path: object, doing: str = "used") -> FileError:
     """The system's error about a path as a sentence; `doing` is a participle: read, written."""
     known = REASONS.get(error.errno or 0)
     reason, remedy = known or (error.strerror or str(error), "Check the path and the disk")
-    kind = UnreadableError if doing == "read" else FileError
-    return kind(
+    return FileError(
         f"{_shown(path)} cannot be {doing} ({reason}); expected a place where it can be. {remedy}.",
         reason,
     )
@@ -126,7 +121,7 @@ def read_bytes(path: Path, largest: int = LARGEST_TEXT) -> bytes:
     with open_regular(path) as stream, _worded(path, "read"):
         content = stream.read(largest + 1)
     if len(content) > largest:
-        raise UnreadableError(
+        raise FileError(
             f"{_shown(path)} has more than {largest:,} bytes; expected a smaller file. Check that "
             "it is the right one.",
             f"it has more than {largest:,} bytes",
@@ -139,7 +134,7 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
     try:
         return read_bytes(path, largest).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableError(
+        raise FileError(
             f"{_shown(path)} cannot be read as text ({error.reason} at byte {error.start}); "
             "expected UTF-8. Save it so, or name another file.",
             "it is not UTF-8",
@@ -221,7 +216,7 @@ def _put_where_nothing_is(beside: str, path: Path) -> None:
 @contextmanager
 def _beside(path: Path, content: bytes) -> Iterator[str]:
     """The content on the disk under a passing name in the same folder, made if it is not there."""
-    with _worded(path, "written"), _folder(path.parent):
+    with _worded(path, "written"), new_folder(path.parent):
         descriptor, beside = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as stream:
@@ -236,14 +231,15 @@ def _beside(path: Path, content: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def _folder(folder: Path) -> Iterator[None]:
-    """The folder, with those above it; what was made for nothing is removed again."""
+def new_folder(folder: Path) -> Iterator[None]:
+    """The folder, with those above it; what was made is removed again if the block fails."""
     made: list[Path] = []
     try:
-        for each in reversed([folder, *folder.parents]):
-            if not each.is_dir():
-                each.mkdir(exist_ok=True)
-                made.append(each)
+        with _worded(folder, "made"):
+            for each in reversed([folder, *folder.parents]):
+                if not each.is_dir():
+                    each.mkdir(exist_ok=True)
+                    made.append(each)
         yield
     except BaseException:
         for each in reversed(made):
@@ -293,7 +289,7 @@ def _require_replaceable(path: Path) -> os.stat_result | None:
 
 def _require_regular(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise UnreadableError(
+        raise FileError(
             f"{_shown(path)} is {_kind(found.st_mode)}; expected a file. Check the path.",
             f"it is {_kind(found.st_mode)}",
         )

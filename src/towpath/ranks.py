@@ -22,15 +22,32 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from towpath.torchrun import (
+    LostRankError,
+    is_launched,
+    launched_rank,
+    launched_size,
+    ranks_of_this_machine,
+    restarts,
+)
+
+__all__ = [
+    "ALONE",
+    "LostRankError",
+    "Ranks",
+    "is_launched",
+    "launched",
+    "launched_rank",
+    "launched_size",
+    "own_device",
+    "ranks_of_this_machine",
+    "restarts",
+]
 Result = TypeVar("Result")
 TIMEOUT_VARIABLE = "TOWPATH_RANK_TIMEOUT"
 TIMEOUT_SECONDS = 300.0
 """How long a rank waits for the others. A rank that dies is noticed at once; this is for one that
 hangs, so it must be longer than the slowest task and the slowest disk."""
-
-
-class LostRankError(RuntimeError):
-    """The ranks of a run no longer work together; the message is one sentence for the user."""
 
 
 class Ranks:
@@ -208,31 +225,6 @@ def _fingerprint(array: Tensor) -> Tensor:
     """A number that another bit anywhere would change, whatever the order of the sum."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}[array.element_size()]
     return array.detach().contiguous().view(words).sum(dtype=torch.int64)
-
-
-def is_launched() -> bool:
-    """Whether torchrun (or something that sets the same variables) started this process."""
-    return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
-
-
-def launched_rank() -> int:
-    """The rank that torchrun gave this process, 0 without torchrun."""
-    return int(os.environ["RANK"]) if is_launched() else 0
-
-
-def launched_size() -> int:
-    """How many processes torchrun started, 1 without torchrun."""
-    return int(os.environ["WORLD_SIZE"]) if is_launched() else 1
-
-
-def ranks_of_this_machine() -> int:
-    """How many of them share this machine's cores."""
-    return int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if is_launched() else 1
-
-
-def restarts() -> int:
-    """How often torchrun has restarted the ranks after one of them ended."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) if is_launched() else 0
 
 
 def own_device(name: str) -> str:

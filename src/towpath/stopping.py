@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from towpath.ranks import launched_rank, launched_size
+from towpath.torchrun import launched_rank, launched_size
 
 GRACE_SECONDS = 10.0
 """until the thread ends the process itself; torchrun sends SIGKILL after 30"""

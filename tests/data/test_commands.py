@@ -12,7 +12,7 @@ from tests.data.test_loaders import CUB, mini_tables, omniglot_files
 from towpath import cli
 from towpath.data import SETS, verify
 from towpath.data.errors import DataError
-from towpath.data.verify import require
+from towpath.data.verification import require
 
 
 @pytest.fixture

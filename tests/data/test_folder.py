@@ -194,3 +194,21 @@ def test_wrong_options_are_refused(tmp_path):
         load(str(root), colour=True)
     with pytest.raises(DataError, match="image_size is 0"):
         load_folder(root, image_size=0)
+
+
+def test_a_class_in_two_splits_is_refused_for_evaluation_unless_it_is_allowed(tmp_path):
+    root = write_tree(tmp_path, grid("train/cat", "train/dog", "valid/cat", "test/cat", "test/owl"))
+    for split, other in (("validation", "test and train"), ("test", "train and validation")):
+        with pytest.raises(DataError, match=f"'cat' in {split} and in {other}") as refusal:
+            load(str(root), split=split, image_size=8)
+        assert "data.shared_classes: true" in str(refusal.value)
+        allowed = load(str(root), split=split, image_size=8, shared_classes=True)
+        assert "cat" in [entry.name for entry in allowed.classes]
+    train = load(str(root), split="train", image_size=8)  # nothing is judged on it
+    assert any("1 classes are in more than one split" in note for note in train.notes)
+    assert len(load(str(root), split="all", image_size=8)) == 5
+
+
+def test_the_same_word_in_two_groups_is_two_classes(tmp_path):
+    root = write_tree(tmp_path, grid("train/birds/small", "test/fish/small"))
+    assert len(load(str(root), split="test", image_size=8)) == 1

@@ -1,6 +1,8 @@
 """Ranks that share the tasks give what one process gives: weights, parameters, records."""
 
 import json
+import math
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from towpath.training.traffic import Traffic
 
 from .processes import ended, torchrun
 from .recipes import CASES, MORE, recipes
+from .reordered import ORDERS, adding_up
 
 FEW = {
     name: {**CASES, **MORE}[name]
@@ -52,12 +55,16 @@ def distance(one: object, other: object, path: str = "") -> float:
     return 0.0
 
 
-def assert_same(one: Path, other: Path, tolerance: float) -> None:
-    assert distance(records(one), records(other)) < tolerance, one.name
+def state_distance(one: Path, other: Path) -> float:
+    """Largest difference of any parameter or moment at the end."""
     ours, theirs = (load_file(p / "checkpoints" / "last.safetensors") for p in (one, other))
     assert ours.keys() == theirs.keys()
-    for name in ours:
-        np.testing.assert_allclose(theirs[name], ours[name], rtol=0, atol=tolerance)
+    return max(float(np.abs(theirs[name] - ours[name]).max()) for name in ours)
+
+
+def assert_same(one: Path, other: Path, tolerance: float) -> None:
+    assert distance(records(one), records(other)) < tolerance, one.name
+    assert state_distance(one, other) < tolerance, one.name
 
 
 @pytest.mark.parametrize(
@@ -80,25 +87,64 @@ def test_ranks_give_what_one_process_gives_and_send_what_the_formulas_say(
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("tasks", [4, 7])
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
-def test_ranks_give_what_one_process_gives_after_20_windows(
-    tmp_path, ranks, tasks, dtype, tolerance
-):
+def test_ranks_give_what_one_process_gives_after_20_windows(tmp_path, ranks, tasks):
     cases = {**CASES, **MORE}
-    if dtype == "float32":
-        # the bias of the last norm cancels in the distances of a ProtoNet: its gradient is
-        # rounding, which Adam scales up to whole steps
-        del cases["conv"]
-    # At the tiny recipe's rate of 0.01 rounding grows 1e6-fold in 20 windows of scale-free weights.
-    # Seen there: in float64 beta, divided by an agreement of 0.015, 1.1e-9 apart (4 tasks, 2 ranks;
-    # weights, losses, parameters below 1e-9); in float32 fast plans 3e-4 in records, 2e-3 in state.
-    calm = {"optimizer": {"name": "adam", "meta_lr": 1e-4}}
-    for name in ("fast", "fast, coasting", "fast targets") if dtype == "float32" else ("targets",):
-        if dtype == "float32" or tasks == 4:
-            cases[name] = {**cases[name], **calm}
-    run_everywhere(tmp_path, cases, ranks, 900, tasks=tasks, dtype=dtype)
+    if tasks == 4:
+        # At the tiny recipe's rate of 0.01 rounding grows 1e6-fold in 20 windows of scale-free
+        # weights. Seen there: beta, divided by an agreement of 0.015, 1.1e-9 apart (2 ranks;
+        # weights, losses, parameters below 1e-9).
+        calm = {"optimizer": {"name": "adam", "meta_lr": 1e-4}}
+        cases["targets"] = {**cases["targets"], **calm}
+    run_everywhere(tmp_path, cases, ranks, 900, tasks=tasks)
     for name in cases:
-        assert_same(tmp_path / "one" / name, tmp_path / "shared" / name, tolerance)
+        assert_same(tmp_path / "one" / name, tmp_path / "shared" / name, 1e-9)
+
+
+FLOAT32, AMPLIFIED = 1e-4, 10.0
+"""what docs/scale.md promises of float32"""
+
+
+def drift(one: Path, other: Path) -> list[float]:
+    """Largest difference of two runs up to each record, and to the state at the end; infinite once
+    a decision (a status, the number of trials) fell otherwise."""
+
+    def apart(a: object, b: object) -> float:
+        try:
+            return distance(a, b)
+        except AssertionError:
+            return math.inf
+
+    steps = [apart(a, b) for a, b in zip(records(one), records(other), strict=True)]
+    return list(accumulate([*steps, state_distance(one, other)], max))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("tasks", [4, 7])
+def test_in_float32_ranks_drift_no_further_than_another_order_of_sums(tmp_path, ranks, tasks):
+    cases = {**CASES, **MORE}
+    # the bias of the last norm cancels in the distances of a ProtoNet: its gradient is rounding,
+    # which Adam scales up to whole steps
+    del cases["conv"]
+    run_everywhere(tmp_path, cases, ranks, 900, tasks=tasks, dtype="float32")
+    asked = recipes(cases, tasks=tasks, dtype="float32")
+    drifted = []
+    for name in cases:
+        one, shared = tmp_path / "one" / name, tmp_path / "shared" / name
+        over_ranks = drift(one, shared)
+        if over_ranks[-1] < FLOAT32:
+            continue
+        drifted.append(name)
+        orders = []
+        for order in ORDERS:
+            again = tmp_path / order / name
+            with adding_up(order):
+                train(again, Recipe.of(asked[name]), Silent())
+            orders.append(drift(one, again))
+        worst = map(max, zip(*orders, strict=True))
+        for n, (found, alone) in enumerate(zip(over_ranks, worst, strict=True)):
+            assert found <= max(FLOAT32, AMPLIFIED * alone), (name, n, found, alone)
+    assert len(drifted) < len(cases) / 3, drifted  # else the promise would say nothing
 
 
 def test_every_task_and_every_coordinate_has_one_owner():

@@ -14,7 +14,7 @@ import torch
 
 from towpath.ranks import Ranks, launched
 from towpath.training import Recipe, train
-from towpath.training.loop import Unheard
+from towpath.training.reporter import Unheard
 from towpath.training.setup import prepare
 from towpath.weighters import TOW, Uniform
 

@@ -19,10 +19,10 @@ from towpath.curvature import Curvature
 from towpath.curvature.workers import Workers
 from towpath.learners import MAML, Learner, ProtoNet
 from towpath.progress import ConsoleReporter
-from towpath.training.checkpoint import load_checkpoint
+from towpath.training import TrainingStoppedError, train
+from towpath.training.checkpoint import Origin, load_checkpoint
 from towpath.training.components import make_learner, make_optimizer
 from towpath.training.folder import RunFolder
-from towpath.training.loop import TrainingStoppedError, train
 from towpath.training.recipe import Recipe
 from towpath.training.setup import prepare
 from towpath.training.state import TrainState
@@ -207,12 +207,12 @@ def evaluations(objective: tp.Objective, learner: Learner, tasks: list[Any]) -> 
     return said
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, 3, None])
 @pytest.mark.parametrize("first_order", [True, False])
 def test_workers_change_no_bit(count, first_order):
     learner = learner_named("maml", "conv4", first_order=first_order, adaptation_steps=2)
     ((tasks,),) = image_windows(1, 1, 5)
-    alone = evaluations(tp.Objective(learner), learner, tasks)
+    alone = evaluations(tp.Objective(learner, workers=1), learner, tasks)
     together = evaluations(tp.Objective(learner, workers=count), learner, tasks)
     assert all(map(torch.equal, together, alone))
 
@@ -229,7 +229,7 @@ def test_active_dropout_is_evaluated_by_one_worker(monkeypatch):
         Workers, "map", lambda self, work, items: used.extend(items) or real(self, work, items)
     )
     learner, tasks = dropout_learner(), [classification((1, 1), seed=i) for i in range(4)]
-    alone, side_by_side = tp.Objective(learner), tp.Objective(learner, workers=2)
+    alone, side_by_side = tp.Objective(learner, workers=1), tp.Objective(learner, workers=2)
     masked = evaluations(alone, learner, tasks)
     assert all(map(torch.equal, evaluations(side_by_side, learner, tasks), masked))
     assert used == []
@@ -245,7 +245,7 @@ def test_workers_follow_the_modes_and_buffers_of_each_part():
     norm = nn.BatchNorm1d(6)
     learner = ProtoNet(nn.Sequential(nn.Linear(4, 6), norm, nn.Tanh()).to(F64))
     tasks = [classification((2, 2), seed=i) for i in range(4)]
-    alone, side_by_side = tp.Objective(learner), tp.Objective(learner, workers=2)
+    alone, side_by_side = tp.Objective(learner, workers=1), tp.Objective(learner, workers=2)
     params = learner.parameters()
     seen = []
     for change in (lambda: None, norm.eval, lambda: norm.running_var.mul_(9), norm.train):
@@ -268,7 +268,7 @@ def test_an_exception_in_a_task_names_the_task_and_ends_nothing_else(workers):
     assert "towpath: raised by task 2 of the mini-batch" in caught.value.__notes__
     fine = objective.evaluate(learner.parameters(), tasks)
     assert torch.equal(
-        fine.losses, tp.Objective(learner).evaluate(learner.parameters(), tasks).losses
+        fine.losses, tp.Objective(learner, workers=1).evaluate(learner.parameters(), tasks).losses
     )
 
 
@@ -507,7 +507,7 @@ def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[dic
     assert "3 windows in a row could not be planned" in str(caught.value)
     assert "last good state" in str(caught.value)
     start = prepare(asked, allowed=("tests",)).start
-    found = load_checkpoint(path / "checkpoints", start.optimizer.dynamics)
+    found = load_checkpoint(path / "checkpoints", start, Origin.of(RunFolder(path)))
     assert found is not None
     return start, found.state, list(RunFolder(path).records())
 

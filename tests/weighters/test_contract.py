@@ -3,9 +3,8 @@ works on every learner, backbone and optimiser."""
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ from tests.learners.tasks import classification
 from towpath.backbones import BACKBONES
 from towpath.learners import LEARNERS, ProtoNet
 from towpath.training.components import make_learner, make_optimizer, make_weighter
-from towpath.weighters import WEIGHTERS, Muted, Weighter
+from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_targets
 
 T, M = 3, 4
 Window = list[list[tp.Episode]]
@@ -25,14 +24,8 @@ Window = list[list[tp.Episode]]
 class InverseGradient(tp.MiniBatchWeighter):
     """A user's rule: tasks with a steep loss weigh less."""
 
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,
-        infos: Sequence[Mapping[str, Any]],
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
-        w = 1 / gradients.norm(dim=1).clamp_min(1e-12)
+    def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        w = 1 / batch.gradients.norm(dim=1).clamp_min(1e-12)
         return w / w.sum(), state
 
 
@@ -42,15 +35,9 @@ class Surprise(tp.MiniBatchWeighter):
     def initial_state(self) -> dict[str, Any]:
         return {"seen": []}
 
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,
-        infos: Sequence[Mapping[str, Any]],
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
-        state["seen"].append(float(losses.mean()))
-        w = losses / (sum(state["seen"]) / len(state["seen"]))
+    def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        state["seen"].append(float(batch.losses.mean()))
+        w = batch.losses / (sum(state["seen"]) / len(state["seen"]))
         return w / len(w), state
 
 
@@ -69,14 +56,13 @@ class Case:
     """A weighter with a model that has everything that planning could disturb."""
 
     weighter: Weighter
-    needs_targets: bool
     learner: ProtoNet
     optimizer: torch.optim.Optimizer
     windows: list[Window]
     targets: list[Window]
 
     def plan(self, n: int = 0, window: Window | None = None, **options: Any) -> tp.Plan:
-        targets = self.targets[n] if self.needs_targets else None
+        targets = self.targets[n] if wants_targets(self.weighter) else None
         return self.weighter.plan(
             tp.Objective(self.learner),
             self.learner.module,
@@ -111,13 +97,10 @@ def made(name: str, *, dtype: torch.dtype = torch.float64) -> Case:
         task = classification((2, 2), seed=99, dtype=dtype)
         nn.functional.cross_entropy(learner(learner.parameters(), task), task.query_y).backward()
         optimizer.step()
-    needs = name in WEIGHTERS and WEIGHTERS[name].targets
     weighter = (
-        USERS[name]() if name in USERS else make_weighter({"name": name, **GENTLE.get(name, {})})[0]
+        USERS[name]() if name in USERS else make_weighter({"name": name, **GENTLE.get(name, {})})
     )
-    return Case(
-        weighter, needs, learner, optimizer, windows(2, M, 0, dtype), windows(2, 2, 100, dtype)
-    )
+    return Case(weighter, learner, optimizer, windows(2, M, 0, dtype), windows(2, 2, 100, dtype))
 
 
 def everything(case: Case) -> dict[str, Any]:
@@ -300,7 +283,7 @@ def test_applying_a_plan_equals_steps_of_torch_on_its_weighted_losses(name):
 @pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
 def test_a_rule_refuses_targets(name):
     case = made(name)
-    with pytest.raises(ValueError, match=r"only TOW plans towards them"):
+    with pytest.raises(ValueError, match=r"does not look at them"):
         case.weighter.plan(
             tp.Objective(case.learner),
             case.learner.module,
@@ -323,6 +306,63 @@ def test_a_rule_that_answers_nonsense_is_told_so(answer):
         Nonsense().plan(
             tp.Objective(case.learner), case.learner.module, case.optimizer, case.windows[0]
         )
+
+
+def test_a_class_with_the_signature_of_before_is_refused_with_the_new_one():
+    with pytest.raises(
+        ValueError, match=r"Old.weights takes .*losses, gradients.*weights\(self, b"
+    ):
+
+        class Old(tp.MiniBatchWeighter):
+            def weights(self, losses, gradients, infos, state):
+                return losses, state
+
+
+def test_a_rule_counts_the_mini_batches_that_it_has_seen_and_goes_on_counting():
+    class Counting(tp.MiniBatchWeighter):
+        seen: ClassVar[list[int]] = []
+
+        def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> Any:
+            self.seen.append(batch.step)
+            assert len(batch.tasks) == len(batch.infos) == len(batch)
+            return torch.ones(len(batch)), state
+
+    case = replace(made("uniform"), weighter=Counting())
+    muted = Muted(tasks=frozenset((1, i) for i in range(M)))  # nothing to see in the second
+    first = case.plan(muted=muted)
+    case.plan(state=json.loads(json.dumps(first.weighter_state)))
+    assert Counting.seen == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match=r"\['draws'\]; expected 'step' and 'rule'"):
+        case.plan(state={"draws": 3})
+
+
+def test_a_rule_sees_features_in_the_embedding_and_flat_inputs_without_one():
+    seen: list[list[Tensor]] = []
+
+    class Looking(tp.MiniBatchWeighter):
+        def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> Any:
+            seen.append(batch.features())
+            assert batch.features() is seen[-1], "computed once"
+            return torch.ones(len(batch)), state
+
+    case = replace(made("uniform"), weighter=Looking())
+    case.learner.module.eval()
+    tasks = case.windows[0][0]
+    plan = case.plan(window=[tasks])
+    with torch.no_grad():
+        torch.testing.assert_close(seen[0], [case.learner.module(task.query_x) for task in tasks])
+    assert plan.evaluations == pytest.approx(1 + 1 / 3)
+
+    def fn(params: Any, task: tp.Episode) -> tuple[Tensor, Tensor]:
+        return task.query_x @ params["w"], task.query_y
+
+    params = {"w": torch.zeros(4, 3, dtype=torch.float64)}
+    objective = tp.Objective.from_function(fn)
+    plan = Looking().plan(objective, params, tp.SGD(lr=0.1).init(params), [tasks])
+    torch.testing.assert_close(seen[1], [task.query_x.flatten(1) for task in tasks])
+    assert plan.evaluations == 1
+    with pytest.raises(ValueError, match=r"one of type tuple; expected a tp.Episode"):
+        objective.features(params, [(1, 2)])
 
 
 # Planning on the parts of the library. Every pair of (learner, backbone), (learner, optimiser) and

@@ -1,7 +1,5 @@
 """Exploration and exploitation solve the paper's problem: SLSQP, and where it gives up, KKT."""
 
-import json
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -30,9 +28,8 @@ extreme = tasks.flatmap(
 def rule_weights(rule: tp.MiniBatchWeighter, losses: Array) -> Array:
     """What the rule says of losses; it must not look at gradients, so these are NaN."""
     tensor = torch.tensor(losses, dtype=torch.float64)
-    given_weights, state = rule.weights(
-        tensor, tensor.new_full((len(tensor), 3), torch.nan), [{}] * len(tensor), {}
-    )
+    gradients = tensor.new_full((len(tensor), 3), torch.nan)
+    given_weights, state = rule.weights(tp.MiniBatch(tensor, gradients), {})
     assert state == {}
     return given_weights.numpy()
 
@@ -176,9 +173,9 @@ def test_uniform_weights_are_one_over_m():
 def test_random_weights_follow_the_dirichlet_distribution(concentration):
     rule, M, count = tp.Random(concentration), 3, 4000
     draws = np.empty((count, M))
-    losses, state = torch.zeros(M, dtype=torch.float64), rule.initial_state()
+    losses = torch.zeros(M, dtype=torch.float64)
     for n in range(count):
-        w, state = rule.weights(losses, losses[:, None], [{}] * M, state)
+        w, _ = rule.weights(tp.MiniBatch(losses, losses[:, None], step=n), {})
         draws[n] = w.numpy()
     np.testing.assert_allclose(draws.sum(1), 1.0)
     variance = (M - 1) / M**2 / (M * concentration + 1)  # the Dirichlet's
@@ -191,8 +188,8 @@ def test_the_nth_draw_depends_on_the_seed_and_n_alone():
     losses = torch.zeros(4, dtype=torch.float64)
 
     def draw(seed: int, n: int, losses: torch.Tensor = losses) -> list[float]:
-        state = json.loads(json.dumps({"draws": n}))
-        return tp.Random(seed=seed).weights(losses, losses[:, None], [{}] * 4, state)[0].tolist()
+        batch = tp.MiniBatch(losses, losses[:, None], step=n)
+        return tp.Random(seed=seed).weights(batch, {})[0].tolist()
 
     first = draw(0, 0)
     torch.manual_seed(7)

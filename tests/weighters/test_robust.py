@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from towpath.weighters.agreement import GradientAgreement, Oracle
-from towpath.weighters.robust import CVaR, GroupDRO
+from towpath import CVaR, GradientAgreement, GroupDRO, MiniBatch, Oracle
 
 losses_of = st.lists(st.floats(0, 10), min_size=1, max_size=8)
 
@@ -19,8 +18,8 @@ def weigh(weighter, losses, gradients=None, infos=None, state=None):
     losses = torch.tensor(losses, dtype=torch.float64)
     if gradients is None:
         gradients = torch.zeros(len(losses), 2, dtype=torch.float64)
-    infos = infos or [{}] * len(losses)
-    return weighter.weights(losses, gradients, infos, state or weighter.initial_state())
+    batch = MiniBatch(losses, gradients, infos)
+    return weighter.weights(batch, state or weighter.initial_state())
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

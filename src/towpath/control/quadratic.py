@@ -9,7 +9,6 @@ definite the method ends at the only minimum.
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
 
 Array = npt.NDArray[np.float64]
 REFINEMENTS = 3
@@ -72,6 +71,8 @@ def _equality_step(
     H: Array, residual: Array, free: npt.NDArray[np.bool_], block: int | None
 ) -> tuple[Array, Array]:
     """Newton step of the free weights (sums of blocks kept) and each weight's sum multiplier."""
+    from scipy.linalg import cho_factor, cho_solve  # here, for `import towpath` is to be quick
+
     if not free.any():
         return np.zeros(0), np.zeros_like(residual)
     factor = cho_factor(H[np.ix_(free, free)], lower=True)

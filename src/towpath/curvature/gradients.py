@@ -31,6 +31,10 @@ class Rows:
         mine = weights if self.ranks.size == 1 else weights[own.start : own.stop : own.step]
         return self.ranks.summed(mine @ self.values)
 
+    def along(self, direction: Tensor) -> Tensor:
+        """`J . direction  [M]`: M numbers are sent, whatever P."""
+        return self.ranks.gathered((self.values @ direction)[:, None], self.count)[:, 0]
+
     def whole(self) -> Tensor:
         """J `[M, P]`: every rank's rows are sent to every other."""
         return self.ranks.gathered(self.values, self.count)

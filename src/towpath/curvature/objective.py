@@ -25,6 +25,7 @@ from towpath.curvature.task import (
     TaskFunction,
     TaskSaid,
     derivatives,
+    features,
     forward,
     gradient_pieces,
     hessian_product,
@@ -34,7 +35,8 @@ from towpath.curvature.workers import Workers
 from towpath.data.episode import Episode
 from towpath.flat import Layout
 from towpath.learners import Learner
-from towpath.ranks import ALONE, Ranks
+from towpath.machine import available_cores
+from towpath.ranks import ALONE, Ranks, ranks_of_this_machine
 
 Result = TypeVar("Result")
 
@@ -88,12 +90,15 @@ class Objective:
         tensor([4.])
     """
 
-    def __init__(self, learner: Learner, workers: int = 1, ranks: Ranks = ALONE) -> None:
+    def __init__(self, learner: Learner, workers: int | None = None, ranks: Ranks = ALONE) -> None:
         """The loss of episodes under a learner.
 
         Args:
             learner: one of ours.
-            workers: tasks that are evaluated side by side in this process.
+            workers: tasks that are evaluated side by side in this process, each on one core with
+                a graph of its own in memory; the number changes no bit (a single worker leaves
+                torch its own threads). The default is the cores that the process may use, shared
+                with the other ranks of the machine, and one for a learner on a GPU.
             ranks: the processes that share the tasks, from `tp.ranks.launched()`.
         """
         if not isinstance(learner, Learner):
@@ -103,7 +108,9 @@ class Objective:
                 "tp.Objective.from_function(fn, loss='cross_entropy')."
             )
         self._loss = loss_named(learner.loss)
-        self._workers: Workers | None = Workers(learner, workers)
+        self._workers: Workers | None = Workers(
+            learner, _default_workers(learner) if workers is None else workers
+        )
         self._function: TaskFunction = EpisodeFunction(learner)
         self._part: Callable[[Any, float], Any] | None = None
         self.ranks = ranks
@@ -268,6 +275,17 @@ class Objective:
             total.add_(piece, alpha=float(weights[i]))
         return self.ranks.summed_part(total)
 
+    @property
+    def embeds(self) -> bool:
+        """Whether the features of a task are those of a learned embedding."""
+        function = self._function
+        return isinstance(function, EpisodeFunction) and function.learner.wants_embedding
+
+    def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
+        """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
+        it has none. Every rank computes those of all tasks."""
+        return [features(self._function, params, task, seed) for task in tasks]
+
     def _each(
         self,
         ask: Callable[[TaskFunction, int, int | None], Result],
@@ -282,6 +300,12 @@ class Objective:
         if isinstance(function, EpisodeFunction):
             function = replace(function, shares=workers is not None and not workers.random)
         return (ask(function, i, seed) for i in indices)
+
+
+def _default_workers(learner: Learner) -> int:
+    if any(p.device.type != "cpu" for p in learner.module.parameters()):
+        return 1  # a GPU works on all its cores at one task
+    return max(1, available_cores() // ranks_of_this_machine())
 
 
 def _leaves(params: Params) -> dict[str, Tensor]:

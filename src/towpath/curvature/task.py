@@ -15,6 +15,7 @@ from torch import Tensor
 from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.curvature.losses import Loss
+from towpath.data.episode import Episode
 from towpath.learners import Learner
 
 Params = Mapping[str, Tensor]
@@ -103,6 +104,20 @@ def forward(
         hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
         accuracy = hits.to(loss.dtype).mean()
     return Graph(leaves, outputs, loss, accuracy, watched)
+
+
+@torch.no_grad()
+def features(function: TaskFunction, params: Params, task: Any, seed: int | None) -> Tensor:
+    """`[Q, D]`: the query inputs as the learner embeds them, or flattened."""
+    if not isinstance(task, Episode):
+        raise ValueError(
+            f"The features of a task were asked for and found one of type {type(task).__name__}; "
+            "expected a tp.Episode, whose query inputs are known. Wrap the tasks in tp.Episode."
+        )
+    if not isinstance(function, EpisodeFunction):
+        return task.query_x.flatten(1)
+    with _seeded(seed, params):
+        return function.learner.features(params, task.query_x)
 
 
 def derivatives(

@@ -1,14 +1,19 @@
 """Data: class pools (group -> class -> images), one loader a set, and reproducible episodes."""
 
-from towpath.data.episode import Episode
-from towpath.data.errors import DataError, DownloadError
-from towpath.data.folder import load_folder
-from towpath.data.pool import ClassEntry, ClassPool
-from towpath.data.registry import SETS, load, present
-from towpath.data.sampler import EpisodeSampler, Summary
-from towpath.data.spec import EpisodeSpec
-from towpath.data.verify import verify
-from towpath.data.windows import Windows, trusted_pool
+from typing import TYPE_CHECKING
+
+from towpath.lazy import exports
+
+if TYPE_CHECKING:
+    from towpath.data.episode import Episode
+    from towpath.data.errors import DataError, DownloadError
+    from towpath.data.folder import load_folder
+    from towpath.data.pool import ClassEntry, ClassPool
+    from towpath.data.registry import SETS, load, present
+    from towpath.data.sampler import EpisodeSampler, Summary
+    from towpath.data.spec import EpisodeSpec
+    from towpath.data.verification import verify
+    from towpath.data.windows import Windows, trusted_pool
 
 __all__ = [
     "SETS",
@@ -27,3 +32,17 @@ __all__ = [
     "trusted_pool",
     "verify",
 ]
+__getattr__, __dir__ = exports(
+    __name__,
+    {
+        "towpath.data.episode": ("Episode",),
+        "towpath.data.errors": ("DataError", "DownloadError"),
+        "towpath.data.folder": ("load_folder",),
+        "towpath.data.pool": ("ClassEntry", "ClassPool"),
+        "towpath.data.registry": ("SETS", "load", "present"),
+        "towpath.data.sampler": ("EpisodeSampler", "Summary"),
+        "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.verification": ("verify",),
+        "towpath.data.windows": ("Windows", "trusted_pool"),
+    },
+)

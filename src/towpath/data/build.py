@@ -84,12 +84,18 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             classes.append(StoredClass(listing.split, listing.group, listing.name, start, count))
             start += count
 
-        def fill(images: NDArray[np.uint8]) -> None:
+        def fill(images: NDArray[np.uint8]) -> str:
             files = [file for listing in listings for file in listing.files]
+            # of the files, not of the pixels: releases of Pillow decode a JPEG differently, and
+            # of their contents only: a folder holds the same data as the archive of it
+            content = hashlib.sha256()
             with open_source(path) as source:
                 for row, file in enumerate(files):
-                    pixels = decode(source.read(file), file, reading.image_size, reading.channels)
+                    read = source.read(file)
+                    content.update(hashlib.sha256(read).digest())
+                    pixels = decode(read, file, reading.image_size, reading.channels)
                     images[row] = 255 - pixels if reading.inverted else pixels
+            return content.hexdigest()
 
         shape = (start, reading.channels, *reading.image_size)
         return Plan(tuple(classes), shape, fill, found.notes)
@@ -114,7 +120,16 @@ def split_pool(name: str, whole: StoredSet, split: str, synthetic: bool = False)
         for entry in whole.classes
         if split in ("all", entry.split)
     )
-    return ClassPool(name, split, whole.images, entries, synthetic, whole.notes)
+    return ClassPool(
+        name,
+        split,
+        whole.images,
+        entries,
+        synthetic,
+        whole.notes,
+        content=whole.content,
+        blocks=whole.blocks,
+    )
 
 
 def check_split(split: str) -> None:

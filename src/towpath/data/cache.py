@@ -1,11 +1,16 @@
 """Decoded sets on disk: one memory-mapped array and one list of classes, keyed by content.
 
 An entry is a folder `<set>-<key>/` with `images.npy` `[N, C, H, W]` uint8 and `classes.json`. It
-is written beside and renamed, so an entry that exists is complete; damage after that is found by
-the sizes and the checksums of blocks, and the entry is built again.
+is written beside and renamed, so an entry that exists is complete. Damage after that is found by
+the sizes and the checksums of blocks, some on loading and the rest when they are first read
+(`blocks.py`), and the entry is built again.
+
+Each entry knows the `content` that it was decoded from: a digest that a run keeps, so that data
+that changed between two commands are noticed.
 """
 
 import errno
+import hashlib
 import json
 import logging
 import math
@@ -13,7 +18,6 @@ import os
 import shutil
 import tempfile
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from towpath.data.blocks import CheckedBlocks, block_count, checksums, sample
 from towpath.data.errors import DataError
 from towpath.data.folders import CACHE_VARIABLE, cache_root
 from towpath.files import check_readable, read_bytes
@@ -29,8 +34,6 @@ from towpath.files import check_readable, read_bytes
 _log = logging.getLogger("towpath.data")
 
 FORMAT = 1
-_BLOCK = 2**20
-_BLOCKS_CHECKED_ON_LOAD = 64
 _ABANDONED_SECONDS = 24 * 3600.0
 
 
@@ -52,15 +55,22 @@ class StoredSet:
     images: NDArray[np.uint8]  # [N, C, H, W], a read-only map
     classes: tuple[StoredClass, ...]
     notes: tuple[str, ...]
+    content: str
+    """digest of what was decoded: classes, splits and images"""
+    blocks: CheckedBlocks
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to build: the classes, the array's shape, and the function that fills the array."""
+    """What to build: the classes, the array's shape, and the function that fills the array.
+
+    `fill` may return a digest of the files that it decoded. The pixels stand for the content where
+    it does not.
+    """
 
     classes: tuple[StoredClass, ...]
     shape: tuple[int, int, int, int]
-    fill: Callable[[NDArray[np.uint8]], None]
+    fill: Callable[[NDArray[np.uint8]], str | None]
     notes: tuple[str, ...] = ()
 
 
@@ -111,15 +121,18 @@ def _build(folder: Path, plan: Plan) -> None:
         images = np.lib.format.open_memmap(
             beside / "images.npy", mode="w+", dtype=np.uint8, shape=plan.shape
         )
-        plan.fill(images)
+        files = plan.fill(images)
         images.flush()
         del images
+        blocks = list(checksums(beside / "images.npy").values())
+        classes = [asdict(entry) for entry in plan.classes]
         index: dict[str, Any] = {
             "format": FORMAT,
             "shape": list(plan.shape),
             "bytes": (beside / "images.npy").stat().st_size,
-            "blocks": _checksums(beside / "images.npy", None),
-            "classes": [asdict(entry) for entry in plan.classes],
+            "blocks": blocks,
+            "content": _content(classes, files or json.dumps(blocks)),
+            "classes": classes,
             "notes": list(plan.notes),
         }
         with (beside / "classes.json").open("w", encoding="ascii") as stream:
@@ -157,43 +170,31 @@ def _sweep(parent: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
+def _content(classes: list[dict[str, Any]], images: str) -> str:
+    """Digest of the classes, with their splits and groups, and of their images."""
+    return hashlib.sha256(json.dumps([classes, images], sort_keys=True).encode()).hexdigest()
+
+
 def _open(folder: Path, every_block: bool) -> StoredSet | None:
-    """The entry, or None if it is missing or damaged."""
+    """The entry, or None if it is missing, damaged, or of before it knew its content."""
     array = folder / "images.npy"
     try:
         index = json.loads(read_bytes(folder / "classes.json"))
         check_readable(array)
         if index["format"] != FORMAT or array.stat().st_size != index["bytes"]:
             return None
-        if _checksums(array, None if every_block else index["blocks"]) != index["blocks"]:
+        count, sums = block_count(array), index["blocks"]
+        known = range(count) if every_block else sample(count)
+        if len(sums) != count or any(
+            sums[block] != found for block, found in checksums(array, known).items()
+        ):
             return None
         images = np.load(array, mmap_mode="r", allow_pickle=False)
         if list(images.shape) != index["shape"] or images.dtype != np.uint8:
             return None
         classes = tuple(StoredClass(**entry) for entry in index["classes"])
-        return StoredSet(images, classes, tuple(index["notes"]))
+        start, row = images.offset, int(np.prod(images.shape[1:]))
+        blocks = CheckedBlocks(array, sums, known, start, row)
+        return StoredSet(images, classes, tuple(index["notes"]), str(index["content"]), blocks)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _checksums(path: Path, known: list[int] | None) -> list[int]:
-    """CRC-32 of each block; with `known`, at most 64 evenly spaced blocks are read again.
-
-    Plain reads, not the map: checking must not make the whole array resident.
-    """
-    count = -(-path.stat().st_size // _BLOCK)
-    chosen = set(range(count))
-    if known is not None:
-        if len(known) != count:
-            return []
-        chosen = set(np.linspace(0, count - 1, min(count, _BLOCKS_CHECKED_ON_LOAD)).astype(int))
-    sums: list[int] = []
-    with path.open("rb") as stream:
-        for block in range(count):
-            if block in chosen:
-                stream.seek(block * _BLOCK)
-                sums.append(zlib.crc32(stream.read(_BLOCK)))
-            else:
-                assert known is not None
-                sums.append(known[block])
-    return sums

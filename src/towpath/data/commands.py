@@ -30,7 +30,7 @@ from towpath.data.preview import episode_sheet, split_sheet
 from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
 from towpath.data.sampler import EpisodeSampler
 from towpath.data.spec import EpisodeSpec
-from towpath.data.verify import require, verify
+from towpath.data.verification import require, verify
 from towpath.files import Output
 from towpath.wording import say
 
@@ -171,11 +171,13 @@ def preview_set(
     own = is_own_folder(name)
     label = Path(name).resolve().name.split(".")[0] if own else known(name).name
     target = Path(out) if out is not None else Path(f"preview-{label}")
+    # to look at is always allowed: the notes say which classes are shared
+    options = {"shared_classes": True} if own else {}
     pools = []
     problem: DataError | None = None
     for split in ("train", "validation", "test"):
         try:
-            pools.append(load(name, data_root(root), split))
+            pools.append(load(name, data_root(root), split, **options))
         except DataError as error:
             problem = error  # a set may lack a split; one that loads nothing is an error
     if problem is not None and not pools:

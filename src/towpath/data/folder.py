@@ -10,6 +10,7 @@ formats) are resized to `image_size`; `pool.notes` says what was understood.
 import hashlib
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from towpath.data.build import (
@@ -21,6 +22,7 @@ from towpath.data.build import (
     read_source,
     split_pool,
 )
+from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
 from towpath.data.images import FORMATS, is_grey, is_image_name
 from towpath.data.locate import is_pickle_name
@@ -39,6 +41,7 @@ SPLIT_NAMES = {
     "test": "test",
     "testing": "test",
 }
+HELD_OUT = ("validation", "test")
 _SHARES = (0.64, 0.80)  # cumulative ends of train and validation
 _COLOUR_SAMPLE = 64
 
@@ -50,10 +53,19 @@ def load_folder(
     image_size: ImageSize = 84,
     channels: int | None = None,
     name: str | None = None,
+    shared_classes: bool = False,
 ) -> ClassPool:
     """The pool of a split ('all': every class) of your own folder or archive.
 
-    `channels` is 1 (grey) or 3 (colour); by default grey if a sample of the images has no colour.
+    Args:
+        path: the folder or archive.
+        split: `train`, `validation`, `test` or `all`.
+        image_size: height and width that every image is resized to.
+        channels: 1 (grey) or 3 (colour); by default grey if a sample of the images has no colour.
+        name: what to call the set, if not by the folder's name.
+        shared_classes: allow a validation or test split with classes of another split. They are
+            for judging how well new classes are learned, so that such a split is refused unless
+            this is set.
     """
     check_split(split)
     place = expanded(path)
@@ -64,7 +76,31 @@ def load_folder(
         )
     reading = Reading("folder", 1, (image_size, image_size), channels or _channels(place))
     whole = read_source(place, reading, find_classes)
+    if split in HELD_OUT and not shared_classes:
+        _refuse_shared(place, whole, split)
     return split_pool(name or place.name.split(".")[0], whole, split)
+
+
+def _refuse_shared(path: Path, whole: StoredSet, split: str) -> None:
+    """DataError if the split has a class that another split has as well."""
+    splits = _splits_by_class((entry.name, entry.split) for entry in whole.classes)
+    shared = sorted(name for name, own in splits.items() if split in own and len(own) > 1)
+    if shared:
+        others = sorted(set().union(*(splits[name] for name in shared)) - {split})
+        raise DataError(
+            f"{path} has the class {shared[0]!r} in {split} and in {' and '.join(others)} "
+            f"({len(shared)} of the {split} classes are shared); expected classes that no other "
+            "split has, for tasks of new classes. Move whole classes to one split, put all images "
+            "of a class into one folder without splits, or allow it with data.shared_classes: true."
+        )
+
+
+def _splits_by_class(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Class name -> splits that have it, from pairs of class name and split."""
+    splits: dict[str, set[str]] = {}
+    for name, split in pairs:
+        splits.setdefault(unicodedata.normalize("NFC", name), set()).add(split)
+    return splits
 
 
 def _channels(path: Path) -> int:
@@ -173,6 +209,13 @@ def _notes(
         f"layout: {levels[depth, has_splits]}, {len(images):,} images in {len(listings):,} classes",
         f"classes a split: {held} ({origin})",
     ]
+    splits = _splits_by_class((listing.name, listing.split) for listing in listings)
+    shared = sorted(name for name, own in splits.items() if len(own) > 1)
+    if shared:
+        notes.append(
+            f"{len(shared):,} classes are in more than one split, first {shared[0]!r}: evaluation "
+            "would not be on new classes"
+        )
     kept = set(images)
     others = [file for file in source.names if file not in kept]
     if others:

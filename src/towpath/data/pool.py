@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from towpath.data.blocks import CheckedBlocks
 from towpath.data.errors import DataError
 from towpath.wording import nearest
 
@@ -42,6 +43,8 @@ class ClassPool:
     classes: tuple[ClassEntry, ...] = field(repr=False)
     synthetic: bool = False
     notes: tuple[str, ...] = ()  # what the loader understood, one sentence each
+    content: str = ""  # digest of classes, splits and images; empty for a pool made by hand
+    blocks: CheckedBlocks | None = field(default=None, repr=False)  # of a set in the cache
 
     def __post_init__(self) -> None:
         if not self.classes:
@@ -97,7 +100,10 @@ class ClassPool:
     def take(self, position: int, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
         """Images `rows` (0..count-1) of the class at `position`: `[len(rows), C, H, W]`, a copy."""
         entry = self.classes[position]
-        taken = self._pixels[np.asarray(rows, dtype=np.int64) + entry.start]
+        wanted = np.asarray(rows, dtype=np.int64) + entry.start
+        if self.blocks is not None:
+            self.blocks.require(wanted)
+        taken = self._pixels[wanted]
         if entry.rotation:
             taken = np.ascontiguousarray(np.rot90(taken, entry.rotation, axes=(2, 3)))
         return taken

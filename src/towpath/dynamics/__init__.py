@@ -2,7 +2,7 @@
 
 from towpath.dynamics.adam import Adam, AdamDynamics
 from towpath.dynamics.bridge import check_uniform, read_torch, write_torch
-from towpath.dynamics.sgd import SGD, SGDDynamics
+from towpath.dynamics.sgd import SGD, SGDDynamics, plain_sgd
 from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State, restricted
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "SGDDynamics",
     "State",
     "check_uniform",
+    "plain_sgd",
     "read_torch",
     "restricted",
     "write_torch",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.dynamics.state import Linearisation, OptimiserState, State
+from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
 from towpath.flat import Layout
 from towpath.validation import at_least, between
 
@@ -120,6 +120,11 @@ class SGDDynamics:
             expand([float(rule.nesterov) for rule in self.rules]),
             expand([rule.weight_decay for rule in self.rules]),
         )
+
+
+def plain_sgd(dynamics: Dynamics) -> SGDDynamics:
+    """Steps of plain SGD with the learning rates of another optimiser."""
+    return SGDDynamics(dynamics.layout, tuple(SGD(rule.lr) for rule in dynamics.rules))
 
 
 def _any(coefficient: Tensor | float) -> bool:

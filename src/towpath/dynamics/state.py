@@ -63,6 +63,9 @@ class Rule(Protocol):
     """Hyper-parameters of one parameter."""
 
     @property
+    def lr(self) -> float: ...
+
+    @property
     def inertia(self) -> float: ...
 
 

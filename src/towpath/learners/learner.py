@@ -21,6 +21,7 @@ threads need a `copy.deepcopy` of the learner each; no state is kept on the lear
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -58,6 +59,9 @@ class Learner(ABC):
         loss: `'cross_entropy'` (integer labels) or `'mse'` (float targets).
     """
 
+    wants_embedding: ClassVar[bool] = False
+    """Whether the model is an embedding, without a head of its own."""
+
     def __init__(self, model: nn.Module, loss: Loss) -> None:
         check_loss(loss)
         self.model = model
@@ -77,6 +81,10 @@ class Learner(ABC):
     @abstractmethod
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """The predictor for the task whose support set is given."""
+
+    def features(self, params: Params, x: Tensor) -> Tensor:
+        """Inputs as vectors `[N, D]`: embedded where the model is an embedding, else flattened."""
+        return (self._forward(params, x) if self.wants_embedding else x).flatten(1)
 
     def __call__(self, params: Params, episode: Episode) -> Tensor:
         """Query outputs `[Q, ...]` after adaptation to the support set."""

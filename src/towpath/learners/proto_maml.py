@@ -29,6 +29,8 @@ class ProtoMAML(MAML):
             network up to a constant in each row of logits.
     """
 
+    wants_embedding = True
+
     def __init__(
         self,
         model: nn.Module,

@@ -14,6 +14,8 @@ class ProtoNet(Learner):
             for our backbones `ways=None`.
     """
 
+    wants_embedding = True
+
     def __init__(self, model: nn.Module) -> None:
         super().__init__(model, "cross_entropy")
 

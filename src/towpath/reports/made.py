@@ -7,7 +7,7 @@ from towpath.reports.runs import RunData
 from towpath.reports.scale import tick_text
 from towpath.reports.study import Study
 from towpath.theory import reasons_outside, smallest_epsilon_0, weight_sum_bound
-from towpath.training.components import optimizer_options
+from towpath.training.components import component_wants_targets, optimizer_options
 
 
 def theory_section(study: Study) -> Section:
@@ -85,7 +85,7 @@ def _outside(run: RunData) -> list[str]:
         learner=str(learner["name"]),
         adaptation_steps=int(learner.get("adaptation_steps", 5)),
         first_order=bool(learner.get("first_order", True)),
-        targets=str(recipe.weighter["name"]) == "tow-targets",
+        targets=component_wants_targets(recipe.weighter),
     )
 
 

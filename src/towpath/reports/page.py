@@ -60,7 +60,14 @@ def write_report(
         chapters = [study_chapter(study) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
     output.write(render(title, chapters).encode())
-    return [line for chapter in chapters for line in chapter.missing]
+    lines = [line for chapter in chapters for line in chapter.missing]
+    old = [run.name for study in studies for run in study.all if not run.has_digests]
+    if old:
+        lines.append(
+            f"{len(old)} run folders, first {old[0]}, were begun by towpath 0.1, which kept no "
+            "digest of data and configuration: whether they changed since then cannot be noticed."
+        )
+    return lines
 
 
 def study_chapter(study: Study) -> Chapter:

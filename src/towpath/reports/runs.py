@@ -1,7 +1,8 @@
 """A run folder as the report needs it: read once, whatever state it is in, saying what is missing.
 
-Nothing but the folder is read: no data set, no checkpoint. A run that is still going on, was cut
-off or has not begun is a run with less to show, never an error.
+Nothing but the folder is read: no data set, and of a checkpoint only which run and which records it
+belongs to. A run that is still going on, was cut off or has not begun is a run with less to show,
+never an error.
 """
 
 import gc
@@ -15,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from towpath.files import open_regular
+from towpath.training.checkpoint import check_origin
 from towpath.training.evaluation import Score
-from towpath.training.folder import CONFIG, RunFolder
+from towpath.training.folder import CONFIG, EVALUATIONS, RunFolder
+from towpath.training.identity import KEY
 from towpath.training.recipe import Recipe
 
 Points = list[tuple[float, float]]
@@ -66,6 +68,8 @@ class RunData:
     """per-task results, by test set"""
     missing: list[str] = field(default_factory=list)
     """sentences"""
+    has_digests: bool = True
+    """whether changes to the folder can be noticed; false for one of towpath 0.1"""
     # along the steps
     steps: int = 0
     tasks: int = 0
@@ -127,7 +131,10 @@ def read_run(path: Path) -> RunData:
         try:
             run.recipe, run.made_with = folder.config()
         except ValueError as error:
-            run.missing.append(f"its configuration cannot be read ({_line(error)})")
+            run.missing.append(f"its configuration cannot be used ({_line(error)})")
+        else:
+            run.missing += _strangers(folder)
+            run.has_digests = KEY in run.made_with
     else:
         run.missing.append(f"there is no {CONFIG}: nothing is known of how it was made")
     with _no_garbage_collection():
@@ -144,6 +151,15 @@ def read_run(path: Path) -> RunData:
     return run
 
 
+def _strangers(folder: RunFolder) -> list[str]:
+    """Sentences on checkpoints or records that are not this run's."""
+    try:
+        check_origin(folder)
+    except ValueError as error:
+        return [_line(error).rstrip(".")]
+    return []
+
+
 def _add_results(folder: RunFolder, run: RunData) -> None:
     try:
         run.summary = folder.summary()
@@ -155,6 +171,11 @@ def _add_results(folder: RunFolder, run: RunData) -> None:
             )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         run.missing.append(f"its final figures cannot be read ({_line(error)})")
+    if run.summary is not None and not run.scores and not (folder.path / EVALUATIONS).exists():
+        run.missing.append(
+            f"it has no {EVALUATIONS}, so that its test results cannot be shown or compared; run: "
+            f"towpath resume {folder.path}"
+        )
     if run.summary is None:
         asked = f" of {run.asked_steps}" if run.asked_steps else ""
         state = f"it is at step {run.steps}{asked}" if run.steps else "it has trained no step yet"
@@ -186,7 +207,7 @@ def _records(folder: RunFolder, run: RunData) -> Iterator[dict[str, Any]]:
         return
     decode = json.JSONDecoder().decode
     number = 0
-    with open_regular(folder.records_path) as file:
+    with folder.records_path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 record = decode(line.decode("utf-8")) if line.endswith(b"\n") else None

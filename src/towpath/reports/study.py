@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from towpath.reports.runs import RunData, read_run
-from towpath.training.compare import ASKED, BASELINE, asked_for, run_name
+from towpath.training.compare import (
+    ASKED,
+    BASELINE,
+    Contestant,
+    asked_for,
+    check_place,
+    run_name,
+)
 from towpath.training.folder import CONFIG, RECORDS
 from towpath.training.recipe import Recipe
 from towpath.training.typed import RecipeError
@@ -177,10 +184,25 @@ def _comparison(path: Path) -> Study:
         for seed in seeds:
             folder = path / run_name(contestant.label, seed)
             if folder.is_dir():
-                runs.append(read_run(folder))
+                foreign = _foreign(path, contestant, seed)
+                if foreign:
+                    study.missing.append(foreign)
+                else:
+                    runs.append(read_run(folder))
             else:
                 study.missing.append(f"{run_name(contestant.label, seed)}: not begun.")
     return study
+
+
+def _foreign(path: Path, contestant: Contestant, seed: int) -> str:
+    """Why a folder of a comparison is not the run that its name says; else empty."""
+    if not (path / run_name(contestant.label, seed) / CONFIG).is_file():
+        return ""  # nothing is known of it, which is said of the run itself
+    try:
+        check_place(path, contestant, seed)
+    except ValueError as error:
+        return f"Not shown: {' '.join(str(error).split())}"
+    return ""
 
 
 def _labelled(runs: Sequence[RunData]) -> dict[str, list[RunData]]:

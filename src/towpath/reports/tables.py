@@ -25,7 +25,8 @@ def comparison_table(result: dict[str, Any]) -> Table:
         if not runs:
             table.add_row(label, "not run")
             continue
-        cells = [label]
+        partly = f" ({len(runs)} of {len(result['seeds'])} seeds)"
+        cells = [label + partly if len(runs) < len(result["seeds"]) else label]
         for test in sets:
             scale = 100.0 if runs[0]["test"][test]["metric"] == "accuracy" else 1.0
             mean = scale * _mean([run["test"][test]["mean"] for run in runs])

@@ -1,19 +1,26 @@
 """Training: one pure step, the loop around it, evaluation, checkpoints, comparison."""
 
-from towpath.training.compare import (
-    ComparisonIncompleteError,
-    begin_comparison,
-    is_comparison,
-    run_comparison,
-)
-from towpath.training.deploy import TrainedLearner, load
-from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
-from towpath.training.folder import RunFolder
-from towpath.training.loop import Reporter, TrainingStoppedError, resume, train
-from towpath.training.recipe import Recipe
-from towpath.training.state import TrainState
-from towpath.training.step import train_step
-from towpath.training.typed import RecipeError
+from typing import TYPE_CHECKING
+
+from towpath.lazy import exports
+
+if TYPE_CHECKING:
+    from towpath.training.compare import (
+        ComparisonIncompleteError,
+        begin_comparison,
+        is_comparison,
+        run_comparison,
+    )
+    from towpath.training.deploy import TrainedLearner, load
+    from towpath.training.errors import TrainingStoppedError
+    from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
+    from towpath.training.folder import RunFolder
+    from towpath.training.loop import resume, train
+    from towpath.training.recipe import Recipe
+    from towpath.training.reporter import Reporter
+    from towpath.training.state import TrainState
+    from towpath.training.step import train_step
+    from towpath.training.typed import RecipeError
 
 __all__ = [
     "ComparisonIncompleteError",
@@ -36,3 +43,29 @@ __all__ = [
     "train",
     "train_step",
 ]
+__getattr__, __dir__ = exports(
+    __name__,
+    {
+        "towpath.training.compare": (
+            "ComparisonIncompleteError",
+            "begin_comparison",
+            "is_comparison",
+            "run_comparison",
+        ),
+        "towpath.training.deploy": ("TrainedLearner", "load"),
+        "towpath.training.evaluation": (
+            "PairedDifference",
+            "Score",
+            "evaluate",
+            "paired_difference",
+        ),
+        "towpath.training.folder": ("RunFolder",),
+        "towpath.training.errors": ("TrainingStoppedError",),
+        "towpath.training.loop": ("resume", "train"),
+        "towpath.training.recipe": ("Recipe",),
+        "towpath.training.reporter": ("Reporter",),
+        "towpath.training.state": ("TrainState",),
+        "towpath.training.step": ("train_step",),
+        "towpath.training.typed": ("RecipeError",),
+    },
+)

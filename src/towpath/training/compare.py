@@ -1,12 +1,16 @@
 """Several weighters side by side: the same initialisation, the same tasks, paired differences.
 
 A comparison folder holds one run folder a weighter and seed, `comparison.yaml` (what was asked) and
-`comparison.json` (what came out). Finished runs are never run again.
+`comparison.json` (what came out). Finished runs are never run again. Each run folder must be the
+run that its name says: one that was moved there from elsewhere is refused. One process at a time
+works on a comparison.
 """
 
 import json
+import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +18,30 @@ from typing import Any
 import numpy as np
 import yaml
 
-from towpath.files import expanded, read_text, write
+from towpath.files import expanded, new_folder, write
+from towpath.training.belonging import regular_bytes
 from towpath.training.components import weighter_options
 from towpath.training.engines import Engine, InProcess
+from towpath.training.errors import TrainingStoppedError
 from towpath.training.evaluation import paired_difference
-from towpath.training.folder import RunFolder, plain_json, refuse_existing
+from towpath.training.folder import (
+    CONFIG,
+    EVALUATIONS,
+    SUMMARY,
+    RunFolder,
+    plain_json,
+    refuse_existing,
+)
+from towpath.training.identity import differences
 from towpath.training.jobs import Job
-from towpath.training.loop import Reporter, TrainingStoppedError
 from towpath.training.recipe import Component, Recipe
+from towpath.training.reporter import Reporter
 from towpath.training.setup import prepare, with_lasting_paths
 from towpath.training.strict_yaml import load_yaml
 from towpath.training.typed import RecipeError, plain_value
 from towpath.weighters import WEIGHTERS
 
+logger = logging.getLogger(__name__)
 ASKED, RESULT = "comparison.yaml", "comparison.json"
 BASELINE = "uniform"
 
@@ -106,7 +121,9 @@ def begin_comparison(
         prepare(replace(recipe, weighter=contestant.component), data_root, allowed)
     asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
     text = yaml.safe_dump(asked, sort_keys=False, allow_unicode=True)
-    write(path / ASKED, text.encode())
+    with new_folder(path), RunFolder(path).held():
+        refuse_existing(path)  # another process may have been quicker
+        write(path / ASKED, text.encode())
 
 
 def run_comparison(
@@ -130,15 +147,56 @@ def run_comparison(
 
     Raises:
         ComparisonIncompleteError: if runs failed, after the others were run and compared.
+        RecipeError: if another process is at it, if a folder holds another run than its name says,
+            or if every run was refused before it began, which leaves nothing behind.
     """
-    jobs = missing_runs(path, data_root=data_root, allowed=allowed, command=command)
-    failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
-    result = compared(path)
-    text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
-    write(path / RESULT, f"{text}\n".encode())
+    with RunFolder(path).held():
+        jobs = missing_runs(path, data_root=data_root, allowed=allowed, command=command)
+        failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
+        if failures and not any((path / name).exists() for name in run_names(path)):
+            _forget(path)
+            reasons = "; ".join(dict.fromkeys(why.rstrip(".") for why in failures.values()))
+            raise RecipeError(f"No run of the comparison could begin: {reasons}.")
+        result = compared(path)
+        text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
+        write(path / RESULT, f"{text}\n".encode())
     if failures:
         raise ComparisonIncompleteError(path, result, failures)
     return result
+
+
+def _forget(path: Path) -> None:
+    """Remove a comparison of which nothing was run: it would block the corrected command."""
+    for name in (ASKED, RESULT):
+        (path / name).unlink(missing_ok=True)
+    with suppress(OSError):  # it holds something that is not ours
+        path.rmdir()
+
+
+def run_names(path: Path) -> list[str]:
+    """Names of all runs that a comparison asks for."""
+    _, contestants, seeds = asked_for(path)
+    return [run_name(contestant.label, seed) for contestant in contestants for seed in seeds]
+
+
+def check_place(path: Path, contestant: Contestant, seed: int) -> None:
+    """RecipeError if the folder of a weighter and seed holds another run.
+
+    The configuration in it is compared with what was asked for, so that it is noticed for run
+    folders of towpath 0.1 as well.
+    """
+    folder = RunFolder(path / run_name(contestant.label, seed))
+    if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
+        return
+    found = folder.plain_config()
+    asked = {**_asked(path)["recipe"], "weighter": contestant.component, "seed": seed}
+    other = differences(asked, found)
+    if other:
+        raise RecipeError(
+            f"{folder.path} holds another run than its name says ({', '.join(other)} differ from "
+            f"{path / ASKED}); expected the weighter {contestant.label} with seed {seed}. Move the "
+            "folders back, or delete this one to run it again."
+        )
 
 
 def missing_runs(
@@ -158,26 +216,47 @@ def missing_runs(
     for seed in seeds:
         for contestant in contestants:
             name = run_name(contestant.label, seed)
-            if RunFolder(path / name).finished:
+            check_place(path, contestant, seed)
+            folder = RunFolder(path / name)
+            if folder.finished:
                 continue
+            if (folder.path / SUMMARY).exists() and not (folder.path / EVALUATIONS).exists():
+                logger.warning(
+                    "%s has no %s: its test tasks are tried again.", folder.path, EVALUATIONS
+                )
             one = replace(recipe, weighter=contestant.component, seed=seed)
-            folder = str((path / name).resolve())
-            jobs.append(Job(name, folder, one.as_mapping(), root, tuple(allowed), command=command))
+            place = str(folder.path.resolve())
+            jobs.append(Job(name, place, one.as_mapping(), root, tuple(allowed), command=command))
     return jobs
+
+
+def _asked(path: Path) -> dict[str, Any]:
+    """The plain values of `comparison.yaml`."""
+    content = regular_bytes(path / ASKED, "what `towpath compare` wrote")
+    asked: dict[str, Any] = load_yaml(content.decode("utf-8"))
+    return asked
 
 
 def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
     """Recipe, contestants and seeds of a comparison folder, as they were written down."""
     try:
-        asked = load_yaml(read_text(path / ASKED))
+        asked = _asked(path)
         recipe = Recipe.of(dict(asked["recipe"]))
         contestants = [Contestant.of(w, recipe) for w in asked["weighters"]]
-        return recipe, contestants, asked["seeds"]
-    except (yaml.YAMLError, KeyError, TypeError) as error:
+        seeds = [Recipe.of({**asked["recipe"], "seed": seed}).seed for seed in asked["seeds"]]
+    except (
+        yaml.YAMLError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as error:
         raise RecipeError(
             f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
             "compare` wrote. Start the comparison again in a new folder."
         ) from error
+    return recipe, contestants, seeds
 
 
 def run_name(label: str, seed: int) -> str:
@@ -190,6 +269,9 @@ def compared(path: Path) -> dict[str, Any]:
     recipe, contestants, seeds = asked_for(path)
     labels = [contestant.label for contestant in contestants]
     baseline = BASELINE if BASELINE in labels else labels[0]
+    for contestant in contestants:
+        for seed in seeds:
+            check_place(path, contestant, seed)
     runs: list[dict[str, Any]] = []
     values: dict[tuple[str, int], Mapping[str, Any]] = {}
     for label in labels:

@@ -138,19 +138,26 @@ def weighter_options(component: Component, allowed: Collection[str] = ()) -> dic
     return options_for(entry.make, given, "weighter", leave_out=("prior",))
 
 
-def make_weighter(component: Component, allowed: Collection[str] = ()) -> tuple[Weighter, bool]:
-    """The weighter, and whether it takes the trusted tasks as targets."""
+def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weighter:
+    """The weighter that a recipe names."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
     options = weighter_options(component, allowed)
     if isinstance(entry, WeighterEntry):
-        return entry.make(**options), entry.targets
+        return entry.make(**options)
     made: Weighter = entry(**options)
     if not callable(getattr(made, "plan", None)):
         raise RecipeError(
             f"weighter.name is {component['name']!r}, which has no method plan; expected a "
             "weighter. Derive the class from towpath.MiniBatchWeighter."
         )
-    return made, False
+    return made
+
+
+def component_wants_targets(component: Component) -> bool:
+    """Whether a registered weighter wants trusted tasks; False for a class that would have to be
+    imported to be asked."""
+    entry = WEIGHTERS.get(component["name"])
+    return entry is not None and entry.wants_targets(given_options(component))
 
 
 def optimizer_options(component: Component) -> dict[str, Any]:

@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from towpath.learners import Learner, Predictor
-from towpath.training.checkpoint import load_checkpoint
+from towpath.training.checkpoint import Origin, load_checkpoint
 from towpath.training.components import make_learner, make_optimizer
 from towpath.training.folder import RunFolder
 from towpath.training.loop import chosen_params
 from towpath.training.recipe import Recipe
 from towpath.training.setup import torch_dtype
+from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
 
 
@@ -57,8 +58,9 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         recipe.backbone, recipe.learner, **shape, seed=recipe.seed, allowed=allowed
     )
     learner.module.to(torch_dtype(recipe.dtype))
-    optimizer = make_optimizer(recipe.optimizer, learner.parameters())
-    found = load_checkpoint(folder.checkpoints, optimizer.dynamics)
+    params = learner.parameters()
+    start = TrainState(params, make_optimizer(recipe.optimizer, params))
+    found = load_checkpoint(folder.checkpoints, start, Origin.of(folder))
     if found is None:
         raise RecipeError(
             f"{folder.path} has no checkpoint yet; expected a run that trained for at least "

@@ -5,7 +5,6 @@ results lie in the jobs' folders, and are merged by the same code whoever ran th
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import IO, Protocol
 
+from towpath.machine import available_cores
 from towpath.training.jobs import ATTEMPTS, Job, Watcher, reason_of
-from towpath.training.loop import Reporter
+from towpath.training.reporter import Reporter
 
 STOP_SECONDS = 60.0
 """that a run is given to write its checkpoint before it is killed"""
@@ -68,7 +68,7 @@ class Subprocesses:
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
         """Run them all; the names of those that failed, with the reasons."""
-        share = max(1, (os.cpu_count() or 1) // self.count)
+        share = max(1, available_cores() // self.count)
         jobs = [replace(job, workers=min(job.recipe["threads"], share)) for job in jobs]
         failures: dict[str, str] = {}
         with ThreadPoolExecutor(self.count, "towpath-run") as pool:

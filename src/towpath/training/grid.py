@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from towpath.training.engines import Engine, InProcess, Subprocesses
 from towpath.training.jobs import Watcher
-from towpath.training.loop import Reporter
 from towpath.training.on_ray import OnRay
+from towpath.training.reporter import Reporter
 from towpath.training.typed import RecipeError
 from towpath.wording import nearest
 

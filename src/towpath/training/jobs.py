@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from towpath.training.estimate import Estimate
 from towpath.training.evaluation import Score
 from towpath.training.folder import CONFIG
-from towpath.training.loop import Reporter, resume, train
+from towpath.training.loop import resume, train
 from towpath.training.recipe import Recipe
+from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
 
 Event = dict[str, Any]

@@ -13,21 +13,26 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from towpath.files import UnreadableError
 from towpath.ranks import ALONE, LostRankError, Ranks, restarts
-from towpath.training.checkpoint import Best, Checkpoint, load_checkpoint, save_checkpoint
+from towpath.training.checkpoint import (
+    Best,
+    Checkpoint,
+    Origin,
+    check_weighter_state,
+    load_checkpoint,
+    save_checkpoint,
+)
 from towpath.training.components import weighter_options
-from towpath.training.estimate import Estimate, estimate
+from towpath.training.errors import TrainingStoppedError
+from towpath.training.estimate import estimate
 from towpath.training.evaluation import Score, evaluate
 from towpath.training.folder import (
     CONFIG,
-    EVALUATIONS,
-    SUMMARY,
     NoRecords,
     Records,
     RecordWriter,
@@ -36,68 +41,16 @@ from towpath.training.folder import (
     refuse_existing,
     versions,
 )
+from towpath.training.identity import tell_of_old
 from towpath.training.recipe import Recipe
+from towpath.training.reporter import Reporter, Unheard
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
 from towpath.training.step import plan_statistics, train_step
-from towpath.training.summary import summarise
+from towpath.training.summary import conclude
+from towpath.weighters import MiniBatchWeighter
 
 logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
-
-
-class TrainingStoppedError(RuntimeError):
-    """Training ended early (numbers that are not finite, a full disk); the last good state is
-    kept."""
-
-
-class Reporter(Protocol):
-    """Who is told how a run goes."""
-
-    def began(self, setup: Setup, step: int) -> None:
-        """Training starts, or goes on, at a step."""
-        ...
-
-    def expected(self, cost: Estimate) -> None:
-        """What the rest of the run should take."""
-        ...
-
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
-        """A window was trained on; `record` is its last."""
-        ...
-
-    def validated(self, step: int, score: Score, best: bool) -> None:
-        """The validation tasks were tried."""
-        ...
-
-    def tested(self, done: int, total: int) -> None:
-        """Test tasks were tried."""
-        ...
-
-    def ended(self, summary: dict[str, Any]) -> None:
-        """The run has its summary."""
-        ...
-
-
-class Unheard:
-    """The reporter of a rank that shows nothing."""
-
-    def began(self, setup: Setup, step: int) -> None:
-        """Nothing."""
-
-    def expected(self, cost: Estimate) -> None:
-        """Nothing."""
-
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
-        """Nothing."""
-
-    def validated(self, step: int, score: Score, best: bool) -> None:
-        """Nothing."""
-
-    def tested(self, done: int, total: int) -> None:
-        """Nothing."""
-
-    def ended(self, summary: dict[str, Any]) -> None:
-        """Nothing."""
 
 
 def train(
@@ -125,8 +78,8 @@ def train(
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         made_with = {**trained_shape(setup), "command": command, "versions": versions()}
-        folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with))
-        return _run(folder, setup, reporter)
+        folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with, setup.contents))
+        return _run(folder, setup, reporter, new=True)
 
 
 def resume(
@@ -144,7 +97,18 @@ def resume(
         return summary
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
+        ranks.first(lambda: check_data(folder, setup))
         return _run(folder, setup, reporter)
+
+
+def check_data(folder: RunFolder, setup: Setup) -> None:
+    """RecipeError if the data are not those that the run was begun with; one sentence on a run
+    folder of towpath 0.1, which does not know."""
+    identity = folder.identity()
+    if identity is None:
+        tell_of_old(folder.path)
+    else:
+        identity.check_data(setup.contents, folder.path)
 
 
 def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
@@ -160,16 +124,22 @@ def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
 
 def _opened(path: Path) -> tuple[RunFolder, Recipe, dict[str, Any] | None]:
     folder = RunFolder.open(path)
-    return folder, folder.config()[0], folder.summary()
+    return folder, folder.config()[0], folder.summary() if folder.finished else None
 
 
-def _run(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> dict[str, Any]:
+    """Train to the end with the folder held; a `new` run that is refused leaves nothing."""
     ranks = setup.ranks
     try:
         with ExitStack() as stack:
             ranks.first(lambda: stack.enter_context(folder.held()))
-            return _run_to_end(folder, setup, reporter)
-    except (BrokenPipeError, UnreadableError):  # of the progress shown; nothing was written
+            try:
+                return _run_to_end(folder, setup, reporter)
+            except (ValueError, ArithmeticError, MemoryError):
+                if new and ranks.is_first:
+                    folder.remove_untrained()
+                raise
+    except BrokenPipeError:  # of the progress shown, not of the folder
         raise
     except OSError as error:
         raise TrainingStoppedError(
@@ -196,7 +166,9 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)
     scores, seconds = _test(setup, reporter, current)
-    summary = ranks.first(lambda: _concluded(folder, setup, current, scores, seconds))
+    if ranks.is_first and not folder.records_path.is_file():
+        raise _moved(folder)
+    summary = ranks.first(lambda: conclude(folder, setup, current, scores, seconds))
     logger.info("%s: ended after step %d", folder.path, current.state.step)
     reporter.ended(summary)
     return summary
@@ -205,26 +177,20 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
 def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | None:
     for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
         leftover.unlink(missing_ok=True)
-    return load_checkpoint(folder.checkpoints, setup.start.optimizer.dynamics)
+    found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
+    if found is not None and isinstance(setup.weighter, MiniBatchWeighter):
+        memory = found.state.weighter_state
+        if memory is not None:
+            check_weighter_state(memory, setup.weighter.initial_state())
+    return found
 
 
-def _concluded(
-    folder: RunFolder, setup: Setup, current: Checkpoint, scores: dict[str, Score], seconds: float
-) -> dict[str, Any]:
-    """The summary, written with the evaluations that it is of."""
-    summary = summarise(folder, setup, current, scores, seconds)
-    folder.write_json(
-        EVALUATIONS,
-        {
-            name: {
-                "accuracies": None if s.accuracies is None else s.accuracies.tolist(),
-                "losses": s.losses.tolist(),
-            }
-            for name, s in scores.items()
-        },
+def _moved(folder: RunFolder) -> TrainingStoppedError:
+    return TrainingStoppedError(
+        f"The run folder {folder.path} was renamed, replaced or removed while it was trained in; "
+        "expected it to stay where it is. What it has is kept as it is: go on with towpath resume "
+        "and its new name."
     )
-    folder.write_json(SUMMARY, summary)
-    return summary
 
 
 def _train(
@@ -236,12 +202,15 @@ def _train(
 ) -> Checkpoint:
     recipe, ranks = setup.recipe, setup.ranks
     began = time.perf_counter() - current.seconds
+    run = folder.digest if ranks.is_first else ""
 
     def save(now: Checkpoint) -> None:
         if not ranks.is_first:
             return
+        if not writer.in_place():
+            raise _moved(folder)
         writer.truncate(now.records_bytes)  # lines of a window that was interrupted
-        save_checkpoint(folder.checkpoints, now)
+        save_checkpoint(folder.checkpoints, now, run)
 
     # the state after the last whole window and its records, whatever interrupts the next one
     complete = current
@@ -249,7 +218,9 @@ def _train(
         if current.state.window == 0 and current.records_bytes == 0:
             for record in _probe_records(setup, current, before=-1):
                 writer.write(record)
-            complete = replace(current, records_bytes=writer.bytes_written)
+            complete = replace(
+                current, records_bytes=writer.bytes_written, records_digest=writer.digest
+            )
         while not _done(recipe, complete):
             before = complete.state.step
             window_began = time.perf_counter()
@@ -277,7 +248,12 @@ def _train(
                 timing = {"seconds": seconds, "training_seconds": spent}
                 writer.write({**line, "timing": timing})
             writer.flush()
-            complete = replace(now, records_bytes=writer.bytes_written, seconds=seconds)
+            complete = replace(
+                now,
+                records_bytes=writer.bytes_written,
+                records_digest=writer.digest,
+                seconds=seconds,
+            )
             reporter.stepped(state.step, records[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)

@@ -32,7 +32,7 @@ from towpath.training.memory import free_memory, require_memory
 from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
 from towpath.training.typed import RecipeError
-from towpath.weighters import TOW, Weighter
+from towpath.weighters import TOW, Weighter, wants_targets
 from towpath.wording import quoted
 
 Window = Sequence[Sequence[Episode]]
@@ -63,8 +63,6 @@ class Setup:
     learner: Learner
     objective: Objective
     weighter: Weighter
-    targets: bool
-    """whether the weighter plans towards the trusted tasks"""
     start: TrainState
     windows: Windows
     trusted: list[Episode]
@@ -73,6 +71,8 @@ class Setup:
     probes: list[ProbeWindow]
     probe_weighter: TOW
     image_shape: tuple[int, int, int]
+    contents: dict[str, str]
+    """the content of each data set, by where the recipe names it"""
     place: "Place"
     ranks: Ranks
 
@@ -82,7 +82,7 @@ class Setup:
         return self.place.device
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
-        """The tasks of a window and, for a weighter that plans towards them, its targets.
+        """The tasks of a window and, for a weighter that wants them, its targets.
 
         Every weighter trains on the same trusted tasks beside each mini-batch, so that a
         comparison is fair; targets are other trusted tasks than the mini-batch's own.
@@ -95,8 +95,9 @@ class Setup:
             [*batch, *(self.trusted[i] for i in picks.trained)]
             for batch, picks in zip(tasks, chosen, strict=True)
         ]
-        targets = [[self.trusted[i] for i in picks.targets] for picks in chosen]
-        return both, targets if self.targets else None
+        if not wants_targets(self.weighter):
+            return both, None
+        return both, [[self.trusted[i] for i in picks.targets] for picks in chosen]
 
     def _trusted_for(self, position: int, t: int) -> "TrustedPicks":
         generator = np.random.default_rng([self.recipe.seed, 7, position, t])
@@ -155,17 +156,19 @@ def prepare(
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
-    weighter, targets = make_weighter(recipe.weighter, allowed)
-    if targets and not recipe.trusted.count:
+    weighter = make_weighter(recipe.weighter, allowed)
+    aims = wants_targets(weighter)
+    if aims and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} plans towards trusted tasks and found "
+            f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
-        weighter.check_targets(targets)
+        weighter.check_targets(aims)
     name = recipe.data["name"]
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
+    contents = {"data train": _content(train)}
     channels, height, _ = train.image_shape
     free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
     learner = make_learner(
@@ -188,7 +191,9 @@ def prepare(
     if recipe.validation.every:
         held_out = load(name, root=data_root, split="validation", **options)
         validation = EpisodeSampler(held_out, clean, 0, stream="validation")
+        contents["data validation"] = _content(held_out)
     own_test = load(name, root=data_root, split="test", **options)
+    contents["data test"] = _content(own_test)
     tests = {set_label(name): EpisodeSampler(own_test, clean, 0, stream="test")}
     for other in recipe.test.also:
         label = set_label(other)
@@ -198,21 +203,26 @@ def prepare(
                 "test set's; expected names that differ. Rename the folder or leave it out."
             )
         pool = _beside(recipe, train, other, "test.also", "test", data_root)
+        contents[f"test.also {label}"] = _content(pool)
         tests[label] = EpisodeSampler(pool, clean, 0, stream="test")
+    trusted = train
+    if recipe.trusted.count and recipe.trusted.data:
+        trusted = _beside(recipe, train, recipe.trusted.data, "trusted.data", "all", data_root)
+        contents["trusted.data"] = _content(trusted)
     return Setup(
         recipe=recipe,
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
-        targets=targets,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=_trusted(recipe, train, data_root, place),
+        trusted=_trusted(recipe, trusted, place),
         validation=validation,
         tests=tests,
         probes=[_probe(recipe, probe, data_root, place) for probe in recipe.probes],
-        probe_weighter=weighter if isinstance(weighter, TOW) and not targets else TOW(),
+        probe_weighter=weighter if isinstance(weighter, TOW) and not aims else TOW(),
         image_shape=train.image_shape,
+        contents=contents,
         place=place,
         ranks=ranks,
     )
@@ -254,15 +264,25 @@ def torch_dtype(name: str) -> torch.dtype:
     return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
-def _trusted(
-    recipe: Recipe, train: ClassPool, data_root: str | Path | None, place: Place
-) -> list[Episode]:
-    count, name = recipe.trusted.count, recipe.trusted.data
+def _content(pool: ClassPool) -> str:
+    """The digest of a set; RecipeError if a name in it cannot be written into the records."""
+    for entry in pool.classes:
+        try:
+            entry.name.encode()
+        except UnicodeEncodeError as error:
+            shown = entry.name.encode("utf-8", "backslashreplace").decode()
+            raise RecipeError(
+                f"The class {shown!r} of {pool.name} has a name that is not UTF-8; expected names "
+                "that can be written into records. Rename the folder."
+            ) from error
+    return pool.content
+
+
+def _trusted(recipe: Recipe, pool: ClassPool, place: Place) -> list[Episode]:
+    count = recipe.trusted.count
     if not count:
         return []
-    if name:
-        train = _beside(recipe, train, name, "trusted.data", "all", data_root)
-    return [place.task(task) for task in trusted_pool(train, recipe.episodes, count, recipe.seed)]
+    return [place.task(task) for task in trusted_pool(pool, recipe.episodes, count, recipe.seed)]
 
 
 def _beside(
@@ -275,6 +295,8 @@ def _beside(
 ) -> ClassPool:
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
+    if is_own_folder(name):
+        options["shared_classes"] = True  # nothing is trained on the set's own training split
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(

@@ -5,8 +5,35 @@ from typing import Any
 
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.evaluation import Score
-from towpath.training.folder import RunFolder, versions
+from towpath.training.folder import EVALUATIONS, SUMMARY, RunFolder, json_digest, versions
+from towpath.training.identity import KEY
 from towpath.training.setup import Setup
+
+
+def conclude(
+    folder: RunFolder, setup: Setup, current: Checkpoint, scores: dict[str, Score], seconds: float
+) -> dict[str, Any]:
+    """Write the results of the test tasks and the summary of them; returns the summary."""
+    evaluations = {
+        name: {
+            "accuracies": None if s.accuracies is None else s.accuracies.tolist(),
+            "losses": s.losses.tolist(),
+        }
+        for name, s in scores.items()
+    }
+    summary = summarise(folder, setup, current, scores, seconds)
+    run = folder.digest
+    if run:  # a run folder of towpath 0.1 stays one
+        summary[KEY] = {
+            "run": run,
+            "evaluations": json_digest(evaluations),
+            "asked_steps": setup.recipe.training.steps,
+        }
+    # a summary of fewer steps, if they were raised, must not stand beside the new evaluations
+    (folder.path / SUMMARY).unlink(missing_ok=True)
+    folder.write_json(EVALUATIONS, evaluations)
+    folder.write_json(SUMMARY, summary)
+    return summary
 
 
 def summarise(

@@ -1,15 +1,16 @@
 """Who decides the weights of the tasks: TOW and simpler rules, behind one call."""
 
-from towpath.weighters.agreement import GradientAgreement, Oracle
-from towpath.weighters.exploration import Dirichlet, Exploitation, Exploration, Gamma
-from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.minibatch import MiniBatch
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter
+from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
-from towpath.weighters.robust import CVaR, GroupDRO
+from towpath.weighters.rules.agreement import GradientAgreement, Oracle
+from towpath.weighters.rules.exploration import Dirichlet, Exploitation, Exploration, Gamma
+from towpath.weighters.rules.robust import CVaR, GroupDRO
+from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow import TOW
-from towpath.weighters.uniform import Random, Uniform
 
 __all__ = [
     "NOTHING_MUTED",
@@ -22,6 +23,7 @@ __all__ = [
     "Gamma",
     "GradientAgreement",
     "GroupDRO",
+    "MiniBatch",
     "MiniBatchWeighter",
     "Muted",
     "Oracle",
@@ -30,4 +32,5 @@ __all__ = [
     "Uniform",
     "Weighter",
     "WeighterEntry",
+    "wants_targets",
 ]

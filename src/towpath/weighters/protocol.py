@@ -12,6 +12,11 @@ from towpath.weighters.start import ModelLike, OptimizerLike, Window
 class Weighter(Protocol):
     """What training asks of a weighter."""
 
+    @property
+    def wants_targets(self) -> bool:
+        """Whether training gives it trusted tasks as targets."""
+        ...
+
     def plan(
         self,
         objective: Objective,
@@ -26,3 +31,8 @@ class Weighter(Protocol):
     ) -> Plan:
         """Weights of a window and the state that training with them leads to."""
         ...
+
+
+def wants_targets(weighter: Weighter) -> bool:
+    """Whether a weighter wants trusted tasks; one of the user's that does not say does not."""
+    return bool(getattr(weighter, "wants_targets", False))

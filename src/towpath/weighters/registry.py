@@ -4,29 +4,33 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from towpath.weighters.agreement import GradientAgreement, Oracle
-from towpath.weighters.exploration import Exploitation, Exploration
 from towpath.weighters.protocol import Weighter
-from towpath.weighters.robust import CVaR, GroupDRO
+from towpath.weighters.rules.agreement import GradientAgreement, Oracle
+from towpath.weighters.rules.exploration import Exploitation, Exploration
+from towpath.weighters.rules.robust import CVaR, GroupDRO
+from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow import TOW
-from towpath.weighters.uniform import Random, Uniform
 
 
 @dataclass(frozen=True)
 class WeighterEntry:
-    """How a weighter is made, and whether it plans towards the trusted tasks."""
+    """How a weighter is made."""
 
     make: Callable[..., Weighter]
     presets: Mapping[str, Any] = field(default_factory=dict)
     """options that differ from the class's defaults"""
-    targets: bool = False
+
+    def wants_targets(self, options: Mapping[str, Any]) -> bool:
+        """Whether the weighter with these options wants trusted tasks, without making it."""
+        known = {**self.presets, **options}
+        return bool(known.get("wants_targets", getattr(self.make, "wants_targets", False)))
 
 
-def _tow(preset: TOW, *, targets: bool = False) -> WeighterEntry:
+def _tow(preset: TOW) -> WeighterEntry:
     default = TOW()
     names = [option.name for option in fields(TOW)]
     differs = {n: v for n in names if (v := getattr(preset, n)) != getattr(default, n)}
-    return WeighterEntry(TOW, differs, targets)
+    return WeighterEntry(TOW, differs)
 
 
 WEIGHTERS: dict[str, WeighterEntry] = {
@@ -42,6 +46,6 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),
     "tow-fast": _tow(TOW.fast()),
-    "tow-targets": _tow(TOW.towards_targets(), targets=True),
-    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), targets=True),
+    "tow-targets": _tow(TOW.towards_targets()),
+    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto")),
 }

@@ -93,6 +93,8 @@ class TOW:
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
             with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
             momentum and a fixed beta, some mini-batches are not looked at (see `coasting`).
+        wants_targets: whether training passes trusted tasks as `targets` (a plan of your own takes
+            them either way).
 
     Example:
         >>> import torch, towpath as tp
@@ -128,6 +130,7 @@ class TOW:
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
     query_share: float | Literal["auto"] = 1.0
+    wants_targets: bool = False
 
     def __post_init__(self) -> None:
         check_choices("TOW", self)
@@ -257,6 +260,7 @@ class TOW:
             "shrink": "agreement",
             "iterations": 1,
             "curvature": "none",
+            "wants_targets": True,
         }
         return cls(**{**options, **overrides})
 

@@ -7,17 +7,16 @@ p is a prior on positive weights. The problem separates over tasks (up to one mu
 solved to machine precision by one root search, where the paper runs SLSQP.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from torch import Tensor
 
 from towpath.validation import at_least
-from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
 
 Array = npt.NDArray[np.float64]
 
@@ -47,6 +46,8 @@ class Dirichlet:
 
     def maximise(self, scores: Array) -> Array:
         """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        from scipy.optimize import brentq  # here, for `import towpath` is to be quick
+
         gaps = scores.max() - scores  # >= 0
         a = self.concentration - 1.0
         if a <= 0:
@@ -118,31 +119,15 @@ class _ByLoss(MiniBatchWeighter):
 class Exploration(_ByLoss):
     """More weight on tasks with a high loss."""
 
-    uses_gradients = False
-
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """argmin -u.l - ln p(u)."""
-        return losses.new_tensor(self._weigh(losses)), state
+        return batch.losses.new_tensor(self._weigh(batch.losses)), state
 
 
 @dataclass(frozen=True)
 class Exploitation(_ByLoss):
     """More weight on tasks with a low loss."""
 
-    uses_gradients = False
-
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """argmin u.l - ln p(u)."""
-        return losses.new_tensor(self._weigh(-losses)), state
+        return batch.losses.new_tensor(self._weigh(-batch.losses)), state

@@ -1,6 +1,5 @@
 """Every task weighs the same, and random weights as a control."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,8 @@ import torch
 from torch import Tensor
 
 from towpath.validation import at_least
-from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.window import stage_seed
 
 
@@ -16,17 +16,9 @@ from towpath.weighters.window import stage_seed
 class Uniform(MiniBatchWeighter):
     """Weights 1/M: what everybody does, and the baseline of every comparison."""
 
-    uses_gradients = False
-
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """1/M for each of the M tasks."""
-        return torch.full_like(losses, 1.0 / len(losses)), state
+        return torch.full_like(batch.losses, 1.0 / len(batch)), state
 
 
 @dataclass(frozen=True)
@@ -38,8 +30,6 @@ class Random(MiniBatchWeighter):
         seed: the draws; the n-th mini-batch of a training always gets the n-th draw.
     """
 
-    uses_gradients = False
-
     concentration: float = 1.0
     seed: int = 0
 
@@ -48,19 +38,9 @@ class Random(MiniBatchWeighter):
         if self.concentration == 0:
             raise ValueError("Random found concentration=0; expected a number above 0, such as 1.")
 
-    def initial_state(self) -> dict[str, Any]:
-        """Number of draws taken."""
-        return {"draws": 0}
-
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """A draw that does not look at the losses."""
-        generator = torch.Generator().manual_seed(stage_seed(self.seed, state["draws"]))
-        shape = torch.full((len(losses),), self.concentration, dtype=torch.float64, device="cpu")
+        generator = torch.Generator().manual_seed(stage_seed(self.seed, batch.step))
+        shape = torch.full((len(batch),), self.concentration, dtype=torch.float64, device="cpu")
         gamma = torch._standard_gamma(shape, generator=generator)
-        return gamma / gamma.sum(), {"draws": state["draws"] + 1}
+        return gamma / gamma.sum(), state

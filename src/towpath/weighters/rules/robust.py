@@ -1,7 +1,6 @@
 """Weighters for the worst case: the hardest tail, and the hardest group."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,8 @@ import torch
 from torch import Tensor
 
 from towpath.validation import at_least, between
-from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
 
 LARGEST_EXPONENT = 600.0
 """exp of it is a float with room to be multiplied"""
@@ -28,8 +28,6 @@ class CVaR(MiniBatchWeighter):
         tail: fraction of the tasks that make up the tail, above 0 and at most 1.
     """
 
-    uses_gradients = False
-
     tail: float = 0.5
 
     def __post_init__(self) -> None:
@@ -37,14 +35,9 @@ class CVaR(MiniBatchWeighter):
         if self.tail == 0:
             raise ValueError("CVaR found tail=0; expected a fraction above 0, such as 0.5.")
 
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """The cap for the hardest tasks until the weights sum to 1."""
+        losses = batch.losses
         cap = min(1.0, 1.0 / (self.tail * len(losses)))
         order = torch.argsort(losses.double(), descending=True, stable=True)
         before = cap * torch.arange(len(losses), dtype=torch.float64, device=losses.device)
@@ -65,8 +58,6 @@ class GroupDRO(MiniBatchWeighter):
         rate: step size of the exponentiated gradient (0.01 in the paper).
     """
 
-    uses_gradients = False
-
     rate: float = 0.01
 
     def __post_init__(self) -> None:
@@ -76,16 +67,10 @@ class GroupDRO(MiniBatchWeighter):
         """No group seen yet."""
         return {"q": {}}
 
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """Raise the groups that do badly, then weigh by group."""
-        groups = [str(info.get("group", "")) for info in infos]
-        values = losses.double().tolist()
+        groups = [str(info.get("group", "")) for info in batch.infos]
+        values = batch.losses.double().tolist()
         before = state["q"]
         fresh = sum(before.values()) / len(before) if before else 1.0
         raised = {}
@@ -100,6 +85,8 @@ class GroupDRO(MiniBatchWeighter):
         total = sum(q.values())
         q = {group: max(value / total, SMALLEST_SHARE) for group, value in q.items()}
         shares = torch.tensor(
-            [q[g] / groups.count(g) for g in groups], dtype=torch.float64, device=losses.device
+            [q[g] / groups.count(g) for g in groups],
+            dtype=torch.float64,
+            device=batch.losses.device,
         )
         return shares / shares.sum(), {"q": q}

@@ -1,13 +1,13 @@
 """Weights by agreement of gradients, and an oracle for experiments with wrong labels."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from towpath.weighters.minibatch import MiniBatchWeighter
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
 
 
 @dataclass(frozen=True)
@@ -19,18 +19,12 @@ class GradientAgreement(MiniBatchWeighter):
     with the sum gets none, and the rest is normalised to sum 1.
     """
 
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,
-        infos: Sequence[Mapping[str, Any]],  # noqa: ARG002
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """Inner products with the summed gradient, clamped at 0 and normalised."""
-        inner = (gradients @ gradients.sum(0)).double().clamp_min(0.0)
+        inner = (batch.gradients @ batch.gradients.sum(0)).double().clamp_min(0.0)
         total = inner.sum()
         if float(total) == 0.0:  # all gradients vanish
-            return torch.full_like(losses, 1.0 / len(losses)), state
+            return torch.full_like(batch.losses, 1.0 / len(batch)), state
         return inner / total, state
 
 
@@ -41,15 +35,8 @@ class Oracle(MiniBatchWeighter):
     The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
     """
 
-    uses_gradients = False
-
-    def weights(
-        self,
-        losses: Tensor,
-        gradients: Tensor,  # noqa: ARG002
-        infos: Sequence[Mapping[str, Any]],
-        state: dict[str, Any],
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """Uniform over the tasks that are not marked as mislabelled."""
-        clean = losses.new_tensor([0.0 if info.get("mislabelled") else 1.0 for info in infos])
+        marked = [0.0 if info.get("mislabelled") else 1.0 for info in batch.infos]
+        clean = batch.losses.new_tensor(marked)
         return clean / clean.sum().clamp_min(1.0), state

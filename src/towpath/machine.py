@@ -1,0 +1,63 @@
+"""What differs between machines and systems: cores, and locks on folders."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+try:
+    import msvcrt
+except ImportError:  # everywhere else
+    msvcrt = None  # type: ignore[assignment]
+
+LOCK_FILE = ".lock"
+"""in a locked folder, where the system cannot lock the folder itself"""
+
+
+class LockedError(Exception):
+    """Another process holds the lock."""
+
+
+def available_cores() -> int:
+    """Cores that this process may use: what `taskset`, a scheduler or a container left of them."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """The folder for this process alone; LockedError where another has it.
+
+    The lock is the system's and ends with the process, however that ends. On POSIX it is on the
+    folder itself and leaves no file; on Windows it is on a file in it. A file system that knows no
+    locks, and a system with neither kind, let everybody in.
+    """
+    if fcntl is not None:
+        place = os.open(folder, os.O_RDONLY)
+    else:
+        place = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT)
+    try:
+        _lock(place, folder)
+        yield
+    finally:
+        os.close(place)  # which unlocks it
+        if fcntl is None:
+            with suppress(OSError):  # another process has it open
+                (folder / LOCK_FILE).unlink()
+
+
+def _lock(place: int, folder: Path) -> None:
+    try:
+        if fcntl is not None:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            msvcrt.locking(place, msvcrt.LK_NBLCK, 1)
+    except (BlockingIOError, PermissionError) as error:
+        raise LockedError(str(folder)) from error
+    except OSError:
+        pass  # a file system that knows no locks

@@ -1,0 +1,67 @@
+"""argparse as the command line uses it: one sentence where a word is wrong, help texts verbatim."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from towpath.wording import nearest
+
+
+class UsageError(ValueError):
+    """The command line itself is wrong."""
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help texts as they stand: "95% interval" is no format of argparse's."""
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        return self._get_help_string(action) or ""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without its usage dump: an error is one sentence with the nearest spelling."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("formatter_class", Formatter)
+        options.setdefault("allow_abbrev", False)
+        super().__init__(*args, **options)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse, and the innermost command's options, for the nearest spelling."""
+        found, rest = super().parse_known_args(args, namespace)
+        if not hasattr(found, "known_options"):
+            found.known_options = list(self._option_string_actions)
+        return found, rest
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(
+            f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
+        )
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = list(action.choices or ())
+        if choices and value not in choices:
+            raise UsageError(
+                f"{self.prog}: there is no command {value!r}; expected {', '.join(choices)}."
+                f"{nearest(str(value), choices)} Run `{self.prog} --help` to see them."
+            )
+
+
+def overrides(words: Sequence[str]) -> list[tuple[str, str]]:
+    """`(dotted name, value)` of each `--dotted.name value` or `--dotted.name=value`."""
+    pairs: list[tuple[str, str]] = []
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if not word.startswith("--"):
+            raise UsageError(
+                f"Found {word!r}; expected an option of the recipe by its dotted name, as in "
+                "--weighter.beta 1.0"
+            )
+        name, sign, value = word[2:].partition("=")
+        if not sign:
+            if not remaining:
+                raise UsageError(f"--{name} has no value; expected one, as in --{name} 1.0")
+            value = remaining.pop(0)
+        pairs.append((name.replace("-", "_") if "." not in name else name, value))
+    return pairs

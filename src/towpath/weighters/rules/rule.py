@@ -1,0 +1,261 @@
+"""What all rules share: one method, stepped through the mini-batches of a window.
+
+A rule implements `weights(batch, state) -> (weights, state)`: from what a mini-batch says
+(`towpath.weighters.minibatch`) and what the rule remembers (a dict of plain numbers, strings and
+lists) to the weights `[M]` and what it remembers next. This base class steps it through the T
+mini-batches of a window, so that every rule has the same `plan` call as TOW.
+"""
+
+import copy
+import inspect
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from towpath.control import Status
+from towpath.curvature import Evaluation, Objective
+from towpath.dynamics import State
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.plan import Plan
+from towpath.weighters.rollout import stacked_accuracies
+from towpath.weighters.site import Site
+from towpath.weighters.start import (
+    ModelLike,
+    OptimizerLike,
+    Start,
+    Window,
+    check_call,
+    checked_targets,
+    checked_window,
+)
+from towpath.weighters.targets import BadTargetsError, Targets
+from towpath.weighters.window import stage_seed
+
+
+@dataclass
+class _Memory:
+    """What outlives a window: mini-batches seen, and what the rule itself remembers."""
+
+    step: int
+    rule: dict[str, Any]
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any] | None, initial: dict[str, Any]) -> "_Memory":
+        # copies: a rule that changes lists in place must not change the caller's
+        if not state:
+            return cls(0, copy.deepcopy(initial))
+        if set(state) != {"step", "rule"}:
+            raise ValueError(
+                f"The state of a rule has the entries {sorted(state)}; expected 'step' and 'rule', "
+                "as in plan.weighter_state of the window before. Pass that, or None to begin anew."
+            )
+        return cls(int(state["step"]), copy.deepcopy(dict(state["rule"])))
+
+    def plain(self) -> dict[str, Any]:
+        return {"step": self.step, "rule": self.rule}
+
+
+@dataclass
+class _Walk:
+    """A window as far as it has been trained."""
+
+    here: State
+    memory: _Memory
+    weights: list[Tensor] = field(default_factory=list)
+    losses: list[Tensor] = field(default_factory=list)
+    accuracies: list[Tensor | None] = field(default_factory=list)
+    work: float = 0.0
+    """evaluations of single tasks, targets included"""
+    status: Status = Status.RULE
+    bad: Muted = NOTHING_MUTED
+
+    def fail(self, bad: Muted = NOTHING_MUTED) -> bool:
+        self.status, self.bad = Status.NON_FINITE_NOMINAL, bad
+        return False
+
+
+class MiniBatchWeighter(ABC):
+    """Base of the rules, which decide mini-batch by mini-batch.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> class Hardest(tp.MiniBatchWeighter):
+        ...     def weights(self, batch, state):
+        ...         return (batch.losses == batch.losses.max()).double(), state
+        >>> Hardest().weights(tp.MiniBatch(torch.tensor([1.0, 3.0]), torch.zeros(2, 5)), {})[0]
+        tensor([0., 1.], dtype=torch.float64)
+    """
+
+    wants_targets: ClassVar[bool] = False
+    """True for a rule that looks at `batch.targets`: training then gives it trusted tasks."""
+    target_evaluations: ClassVar[float] = 1.0
+    """How often a rule that wants targets evaluates them for one mini-batch, look-aheads included;
+    training only uses it to say beforehand how long a run will take."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _check_signature(cls)
+
+    @abstractmethod
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        """Weights `[M]`, >= 0, of one mini-batch, and what to remember for the next."""
+
+    def initial_state(self) -> dict[str, Any]:
+        """What the rule remembers before the first mini-batch."""
+        return {}
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Weigh and train through the window; the arguments are those of `TOW.plan`."""
+        began = time.perf_counter()
+        check_call(objective, seed)
+        tasks = checked_window(window)
+        self._check_targets(targets is not None)
+        goals = checked_targets(targets, len(tasks))
+        start = Start.of(model, optimizer)
+        walk = _Walk(start.state, _Memory.of(state, self.initial_state()))
+        for t, batch in enumerate(tasks):
+            site = Site(objective, start, stage_seed(seed, t))
+            if not self._step(walk, site, t, batch, goals and goals[t], muted):
+                break
+        cost = math.fsum(float(row.double().sum()) for row in walk.losses)
+        rows, here = walk.weights, walk.here
+        return Plan(
+            weights=torch.stack(rows) if rows else here.x.new_zeros(0, len(tasks[0])),
+            status=walk.status,
+            nominal_cost=cost,
+            cost=cost,
+            predicted_decrease=0.0,
+            history=(),
+            beta=math.nan,
+            agreement=None,
+            curvature_ratio=0.0,
+            losses=torch.stack(walk.losses),
+            accuracies=stacked_accuracies(walk.accuracies),
+            bad=walk.bad,
+            evaluations=walk.work / len(tasks[0]),
+            sketches=0.0,
+            seconds=time.perf_counter() - began,
+            layout=start.layout,
+            initial=start.state,
+            final=here,
+            optimizer_state=start.optimizer.after(here),
+            weighter_state=walk.memory.plain(),
+        )
+
+    def _check_targets(self, given: bool) -> None:
+        name = type(self).__name__
+        if given and not self.wants_targets:
+            raise ValueError(
+                f"{name} found targets; it is a rule that does not look at them. Add the trusted "
+                "tasks to the window's mini-batches instead, or let a class of your own say "
+                "`wants_targets = True`."
+            )
+        if self.wants_targets and not given:
+            raise ValueError(
+                f"{name} found no targets; expected targets=T lists of trusted tasks, which it "
+                "weighs the window's tasks by. Pass targets; in a recipe, set trusted.count."
+            )
+
+    def _step(
+        self,
+        walk: _Walk,
+        site: Site,
+        t: int,
+        batch: Sequence[Any],
+        goals: Sequence[Any] | None,
+        muted: Muted,
+    ) -> bool:
+        """Ask the tasks, weigh them, step; whether training may go on."""
+        skip = muted.at(t)
+        said = site.evaluate(walk.here.x, batch, skip)
+        walk.losses.append(said.losses)
+        walk.accuracies.append(said.accuracies)
+        wrong = said.bad_indices()
+        if wrong:
+            walk.work += site.work
+            return walk.fail(Muted(tasks=frozenset((t, i) for i in wrong)))
+        kept = [i for i in range(len(batch)) if i not in skip]
+        targets = None
+        if goals is not None:
+            targets = Targets(site, walk.here, said, kept, goals, muted.targets_at(t))
+        try:
+            w = self._decide(walk, said, [batch[i] for i in kept], kept, site, targets)
+        except BadTargetsError as error:
+            return walk.fail(Muted(targets=frozenset((t, i) for i in error.indices)))
+        finally:
+            walk.work += site.work
+        walk.weights.append(w)
+        after = site.start.optimizer.dynamics.step(walk.here, said.held.weighted(w))
+        if not after.is_finite():
+            return walk.fail()
+        walk.here = after
+        return True
+
+    def _decide(
+        self,
+        walk: _Walk,
+        said: Evaluation,
+        tasks: Sequence[Any],
+        kept: list[int],
+        site: Site,
+        targets: Targets | None,
+    ) -> Tensor:
+        """The rule on the tasks that have numbers; the others weigh nothing."""
+        w = torch.zeros_like(said.losses)
+        if not kept:
+            return w
+        x = walk.here.x
+        batch = MiniBatch(
+            said.losses[kept],
+            lambda: said.gradients[kept],
+            [getattr(task, "info", {}) for task in tasks],
+            walk.memory.step,
+            tasks=tasks,
+            features=lambda: site.features(x, tasks),
+            targets=targets,
+        )
+        given, walk.memory.rule = self.weights(batch, walk.memory.rule)
+        walk.memory.step += 1
+        given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
+        usable = torch.isfinite(given) & (given >= 0)
+        if given.shape != (len(kept),) or not bool(usable.all()):
+            raise ValueError(
+                f"{type(self).__name__}.weights returned {given.tolist()}; expected {len(kept)} "
+                "finite numbers of at least 0, one for each task."
+            )
+        w[kept] = given
+        return w
+
+
+def _check_signature(cls: type) -> None:
+    """ValueError for a class whose `weights` cannot be called with a mini-batch and a state."""
+    method = vars(cls).get("weights")
+    if not inspect.isfunction(method):
+        return
+    signature = inspect.signature(method)
+    try:
+        signature.bind(None, None, None)  # self, batch, state
+    except TypeError:
+        raise ValueError(
+            f"{cls.__name__}.weights takes ({', '.join(signature.parameters)}); expected "
+            "weights(self, batch, state) -> (weights, state). Read batch.losses, batch.gradients "
+            "and batch.infos in place of the single arguments (docs/weighters.md)."
+        ) from None
