@@ -178,10 +178,12 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
         leftover.unlink(missing_ok=True)
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
-    if found is not None and isinstance(setup.weighter, MiniBatchWeighter):
-        memory = found.state.weighter_state
-        if memory is not None:
-            check_weighter_state(memory, setup.weighter.initial_state())
+    if found is None or not found.state.weighter_state:
+        return found
+    if isinstance(setup.weighter, MiniBatchWeighter):
+        memory = MiniBatchWeighter.memory_since_0_1(found.state.weighter_state, found.state.step)
+        check_weighter_state(memory["rule"], setup.weighter.initial_state())
+        found = replace(found, state=replace(found.state, weighter_state=memory))
     return found
 
 

@@ -111,6 +111,13 @@ class MiniBatchWeighter(ABC):
         """What the rule remembers before the first mini-batch."""
         return {}
 
+    @staticmethod
+    def memory_since_0_1(state: Mapping[str, Any], step: int) -> dict[str, Any]:
+        """The state of a checkpoint as `plan` takes it; towpath 0.1 kept the rule's part alone."""
+        if set(state) == {"step", "rule"}:
+            return dict(state)
+        return {"step": step, "rule": dict(state)}
+
     def plan(
         self,
         objective: Objective,
