@@ -12,6 +12,8 @@ from towpath.data.episode import Episode
 from towpath.dynamics import SGD, Adam
 from towpath.training import TrainedLearner, TrainState, load, train_step
 from towpath.weighters import (
+    L2RW,
+    OPUS,
     TOW,
     CVaR,
     Exploitation,
@@ -20,15 +22,19 @@ from towpath.weighters import (
     GroupDRO,
     MiniBatch,
     MiniBatchWeighter,
+    Mixture,
     Oracle,
     Plan,
     Random,
+    Trim,
     Uniform,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "L2RW",
+    "OPUS",
     "SGD",
     "TOW",
     "Adam",
@@ -40,6 +46,7 @@ __all__ = [
     "GroupDRO",
     "MiniBatch",
     "MiniBatchWeighter",
+    "Mixture",
     "Objective",
     "Oracle",
     "Plan",
@@ -47,6 +54,7 @@ __all__ = [
     "Status",
     "TrainState",
     "TrainedLearner",
+    "Trim",
     "Uniform",
     "backbones",
     "data",
