@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from towpath.dynamics import SGD, Adam
     from towpath.training import TrainedLearner, TrainState, load, train_step
     from towpath.weighters import (
+        L2RW,
+        OPUS,
         TOW,
         CVaR,
         Exploitation,
@@ -25,15 +27,19 @@ if TYPE_CHECKING:
         GroupDRO,
         MiniBatch,
         MiniBatchWeighter,
+        Mixture,
         Oracle,
         Plan,
         Random,
+        Trim,
         Uniform,
     )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "L2RW",
+    "OPUS",
     "SGD",
     "TOW",
     "Adam",
@@ -45,6 +51,7 @@ __all__ = [
     "GroupDRO",
     "MiniBatch",
     "MiniBatchWeighter",
+    "Mixture",
     "Objective",
     "Oracle",
     "Plan",
@@ -52,6 +59,7 @@ __all__ = [
     "Status",
     "TrainState",
     "TrainedLearner",
+    "Trim",
     "Uniform",
     "backbones",
     "data",
@@ -69,6 +77,8 @@ __getattr__, __dir__ = exports(
         "towpath.dynamics": ("SGD", "Adam"),
         "towpath.training": ("TrainedLearner", "TrainState", "load", "train_step"),
         "towpath.weighters": (
+            "L2RW",
+            "OPUS",
             "TOW",
             "CVaR",
             "Exploitation",
@@ -77,9 +87,11 @@ __getattr__, __dir__ = exports(
             "GroupDRO",
             "MiniBatch",
             "MiniBatchWeighter",
+            "Mixture",
             "Oracle",
             "Plan",
             "Random",
+            "Trim",
             "Uniform",
         ),
     },

@@ -17,12 +17,25 @@ CASES: dict[str, dict[str, Any]] = {
         "weighter": {"name": "tow-targets"},
         "trusted": {"count": 5, "per_batch": 3},
     },
+    "rule with targets": {
+        "weighter": {"name": "l2rw"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "rule that looks ahead": {
+        "weighter": {"name": "tests.training.ahead:Ahead"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
     "fast": {"weighter": {"name": "tow-fast"}},
     "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
 }
 MORE: dict[str, dict[str, Any]] = {
     "gradient-agreement": {"weighter": {"name": "gradient-agreement"}},
+    "influence": {
+        "weighter": {"name": "opus"},
+        "trusted": {"count": 5, "per_batch": 3},
+        "optimizer": {"name": "sgd", "meta_lr": 0.01, "momentum": 0.9},
+    },
     "faithful": {"weighter": {"name": "tow-faithful"}},
     "auto": {"weighter": {"name": "tow-auto", "terminal": "replay"}},
     "fast targets": {

@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
     recipes = json.loads((folder.parent / "recipes.json").read_text())
     with launched() as ranks:
         for name, mapping in recipes.items():
-            train(folder / name, Recipe.of(mapping), Unheard(), ranks=ranks)
+            train(folder / name, Recipe.of(mapping), Unheard(), allowed=["tests"], ranks=ranks)
         if ranks.size > 1:
             sent = traffic(Recipe.of(next(iter(recipes.values()))), ranks)
             (folder / f"sent-{ranks.rank}.json").write_text(json.dumps(sent))

@@ -41,13 +41,28 @@ class Surprise(tp.MiniBatchWeighter):
         return w / len(w), state
 
 
-USERS = {"inverse-gradient": InverseGradient, "surprise": Surprise}
+class LookAhead(tp.MiniBatchWeighter):
+    """A user's rule with targets: the influence at the step that the losses alone would take."""
+
+    wants_targets = True
+    target_evaluations = 2.0
+
+    def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        s = batch.targets.influence(batch.losses / batch.losses.sum())
+        w = (s / s.abs().max().clamp_min(1e-12)).softmax(0)
+        return w, {"loss": float(batch.targets.ahead(w, sgd=True).loss)}
+
+
+USERS = {"inverse-gradient": InverseGradient, "surprise": Surprise, "look-ahead": LookAhead}
 NAMES = [*WEIGHTERS, *USERS]
 # of two images a class little can be left out without losing the plan (at 0.99 the part is the
 # whole), and a plan that never halves its step must take a smaller one at this rate
 GENTLE = {
     "tow-fast": {"query_share": 0.99, "beta": 100.0},
     "tow-targets-fast": {"query_share": 0.5, "spread": 0.2},
+    # these weigh equally while they warm up
+    "trim": {"warmup": 0},
+    "mixture": {"warmup": 0},
 }
 
 
@@ -62,7 +77,13 @@ class Case:
     targets: list[Window]
 
     def plan(self, n: int = 0, window: Window | None = None, **options: Any) -> tp.Plan:
-        targets = self.targets[n] if wants_targets(self.weighter) else None
+        # a window as long as both takes the targets of both
+        goals = (
+            self.targets[n]
+            if window is None
+            else [*self.targets[0], *self.targets[1]][: len(window)]
+        )
+        targets = goals if wants_targets(self.weighter) else None
         return self.weighter.plan(
             tp.Objective(self.learner),
             self.learner.module,
@@ -281,15 +302,17 @@ def test_applying_a_plan_equals_steps_of_torch_on_its_weighted_losses(name):
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
-def test_a_rule_refuses_targets(name):
+def test_a_rule_takes_targets_where_it_wants_them_and_only_there(name):
     case = made(name)
-    with pytest.raises(ValueError, match=r"does not look at them"):
+    wrong = None if wants_targets(case.weighter) else case.targets[0]
+    expected = "found no targets; expected" if wrong is None else "does not look at them"
+    with pytest.raises(ValueError, match=expected):
         case.weighter.plan(
             tp.Objective(case.learner),
             case.learner.module,
             case.optimizer,
             case.windows[0],
-            targets=case.targets[0],
+            targets=wrong,
         )
 
 

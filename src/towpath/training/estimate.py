@@ -21,7 +21,8 @@ from towpath.training.evaluation import evaluate
 from towpath.training.memory import free_memory
 from towpath.training.setup import Setup
 from towpath.training.typed import RecipeError
-from towpath.weighters import TOW, Weighter
+from towpath.weighters import TOW, MiniBatchWeighter, Weighter, wants_targets
+from towpath.weighters.site import FORWARD
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
@@ -30,8 +31,6 @@ PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
 TRIALS = 1.2
 """trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
-FORWARD = 1 / 3
-"""a forward pass over a gradient evaluation"""
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,8 @@ def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
 ) -> WindowWork:
     """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
+    if isinstance(weighter, MiniBatchWeighter):
+        return WindowWork(T + T * targets * weighter.target_evaluations)
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
     if weighter.on_a_part:
@@ -147,7 +148,10 @@ def _plan_bytes(setup: Setup) -> int:
     stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
-    return stages * _tasks_a_step(setup) * numbers * size * together // setup.ranks.size
+    tasks = _tasks_a_step(setup)
+    if stages == 1 and wants_targets(setup.weighter):
+        tasks += setup.recipe.trusted.per_batch  # the targets' gradients, beside the tasks'
+    return stages * tasks * numbers * size * together // setup.ranks.size
 
 
 def _tasks_a_step(setup: Setup) -> int:

@@ -149,7 +149,10 @@ def _mean(values: Tensor, used: list[int]) -> float | None:
 
 def plan_statistics(plan: Plan) -> Record:
     """What a plan says of itself, as plain numbers."""
+    weightless = int((plan.weights == 0).all(1).sum())
     return {
+        # mini-batches in which no task weighs anything, where there are any
+        **({"weightless": weightless} if weightless else {}),
         "status": plan.status.value,
         "nominal_cost": plan.nominal_cost,
         "cost": plan.cost,

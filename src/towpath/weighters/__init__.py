@@ -7,13 +7,17 @@ from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.rules.agreement import GradientAgreement, Oracle
 from towpath.weighters.rules.exploration import Dirichlet, Exploitation, Exploration, Gamma
+from towpath.weighters.rules.influence import L2RW, OPUS
 from towpath.weighters.rules.robust import CVaR, GroupDRO
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow import TOW
 
 __all__ = [
+    "L2RW",
     "NOTHING_MUTED",
+    "OPUS",
     "TOW",
     "WEIGHTERS",
     "CVaR",
@@ -25,10 +29,12 @@ __all__ = [
     "GroupDRO",
     "MiniBatch",
     "MiniBatchWeighter",
+    "Mixture",
     "Muted",
     "Oracle",
     "Plan",
     "Random",
+    "Trim",
     "Uniform",
     "Weighter",
     "WeighterEntry",

@@ -30,6 +30,7 @@ class MiniBatch:
         infos: one dictionary a task; None for tasks that say nothing of themselves.
         step: mini-batches seen before this one.
         tasks: the tasks themselves.
+        along: computes the inner products of the gradients with a direction.
         features: computes the features of the tasks.
         targets: the trusted tasks, for a rule that wants them.
     """
@@ -42,6 +43,7 @@ class MiniBatch:
         step: int = 0,
         *,
         tasks: Sequence[Any] = (),
+        along: Callable[[Tensor], Tensor] | None = None,
         features: Callable[[], list[Tensor]] | None = None,
         targets: Targets | None = None,
     ) -> None:
@@ -49,7 +51,8 @@ class MiniBatch:
         self.infos: Sequence[Mapping[str, Any]] = [{} for _ in losses] if infos is None else infos
         self.step = step
         self.tasks = tasks
-        self._gradients, self._features, self._targets = gradients, features, targets
+        self._gradients, self._along = gradients, along
+        self._features, self._targets = features, targets
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -59,6 +62,11 @@ class MiniBatch:
         """`[M, P]`; gathered from all ranks where several share the tasks."""
         given = self._gradients
         return given if isinstance(given, Tensor) else given()
+
+    def along(self, direction: Tensor) -> Tensor:
+        """`g_i . direction  [M]`: ranks that share the tasks send a number a task for it, where
+        `gradients` would send P."""
+        return self.gradients @ direction if self._along is None else self._along(direction)
 
     @property
     def targets(self) -> Targets:

@@ -7,7 +7,9 @@ from typing import Any
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.rules.agreement import GradientAgreement, Oracle
 from towpath.weighters.rules.exploration import Exploitation, Exploration
+from towpath.weighters.rules.influence import L2RW, OPUS
 from towpath.weighters.rules.robust import CVaR, GroupDRO
+from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow import TOW
 
@@ -42,6 +44,10 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "cvar": WeighterEntry(CVaR),
     "group-dro": WeighterEntry(GroupDRO),
     "oracle": WeighterEntry(Oracle),
+    "trim": WeighterEntry(Trim),
+    "mixture": WeighterEntry(Mixture),
+    "l2rw": WeighterEntry(L2RW),
+    "opus": WeighterEntry(OPUS),
     "tow": _tow(TOW()),
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from towpath.control import Status
-from towpath.curvature import Evaluation, Objective
+from towpath.curvature import Evaluation, Objective, Rows
 from towpath.dynamics import State
 from towpath.weighters.minibatch import MiniBatch
 from towpath.weighters.muted import NOTHING_MUTED, Muted
@@ -229,13 +229,15 @@ class MiniBatchWeighter(ABC):
         w = torch.zeros_like(said.losses)
         if not kept:
             return w
-        x = walk.here.x
+        x, held = walk.here.x, said.held
+        assert isinstance(held, Rows)
         batch = MiniBatch(
             said.losses[kept],
             lambda: said.gradients[kept],
             [getattr(task, "info", {}) for task in tasks],
             walk.memory.step,
             tasks=tasks,
+            along=lambda direction: held.along(direction)[kept],
             features=lambda: site.features(x, tasks),
             targets=targets,
         )

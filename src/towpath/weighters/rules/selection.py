@@ -1,0 +1,156 @@
+"""Rules that keep the tasks of low loss: wrong labels make a loss high.
+
+They cannot tell a wrong task from a hard one; where hard tasks are what the test asks for, they do
+harm (docs/results).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from towpath.data.episode import ROUNDING
+from towpath.validation import at_least, between
+from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
+
+Array = npt.NDArray[np.float64]
+ITERATIONS = 50
+LEAST_DEVIATION = 1e-3
+
+
+def share_of(share: float, count: int) -> int:
+    """How many of `count` tasks a share of them is: rounded up, and at least one."""
+    return max(1, math.ceil(share * count - ROUNDING))
+
+
+def equal(batch: MiniBatch) -> Tensor:
+    """1/M for each task."""
+    return torch.full_like(batch.losses, 1.0 / len(batch))
+
+
+@dataclass(frozen=True)
+class Trim(MiniBatchWeighter):
+    """Small-loss selection (Co-teaching and others): the tasks of lowest loss share the weight.
+
+    Args:
+        keep: the share of a mini-batch's tasks that is kept, rounded up; the others get 0.
+        warmup: mini-batches with equal weights first, until losses say something.
+    """
+
+    keep: float = 0.7
+    warmup: int = 20
+
+    def __post_init__(self) -> None:
+        between("Trim", "keep", self.keep, 0.0, 1.0)
+        if self.keep == 0:
+            raise ValueError("Trim found keep=0; expected a share above 0, such as 0.7.")
+        at_least("Trim", "warmup", self.warmup, 0)
+
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        """1/k for the k tasks of lowest loss."""
+        if batch.step < self.warmup:
+            return equal(batch), state
+        k = share_of(self.keep, len(batch))
+        lowest = torch.argsort(batch.losses, stable=True)[:k]
+        w = torch.zeros_like(batch.losses)
+        w[lowest] = 1.0 / k
+        return w, state
+
+
+@dataclass(frozen=True)
+class Mixture(MiniBatchWeighter):
+    """Two Gaussians on the latest losses (DivideMix's idea, on tasks): weight to the lower one.
+
+    A task's weight is in proportion to the posterior probability that its loss belongs to the
+    component with the lower mean. Below that mean the posterior counts as 1, and where the lower
+    component is the wider one it does not rise again far above the upper mean: so the weight never
+    grows with the loss. While the means lie closer together than the mean of the two standard
+    deviations, there is only one kind of task, and the weights are equal.
+
+    Args:
+        window: how many of the latest task losses are fitted, those of the mini-batch included.
+        warmup: mini-batches with equal weights first; their losses are remembered.
+    """
+
+    window: int = 200
+    warmup: int = 20
+
+    def __post_init__(self) -> None:
+        at_least("Mixture", "window", self.window, 2)
+        at_least("Mixture", "warmup", self.warmup, 0)
+
+    def initial_state(self) -> dict[str, Any]:
+        """No loss seen yet."""
+        return {"losses": []}
+
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        """The posterior of the lower component, normalised."""
+        losses = batch.losses.double().cpu().numpy()
+        latest = [*state["losses"], *losses.tolist()][-self.window :]
+        remembered = {"losses": latest}
+        if batch.step < self.warmup:
+            return equal(batch), remembered
+        low, high = two_gaussians(np.array(latest))
+        # negated, so that a fit that is not a number counts as one kind of task, too
+        if not high.mean - low.mean >= 0.5 * (low.deviation + high.deviation):
+            return equal(batch), remembered
+        # in logarithms: far above both means every posterior is 0 in floating point
+        chances = torch.tensor(_log_posterior(low, high, losses))
+        return chances.softmax(0), remembered
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """One component of a mixture."""
+
+    share: float
+    mean: float
+    deviation: float
+
+    def log_density(self, values: Array) -> Array:
+        """Logarithm of share times density, the common constant left out."""
+        scaled = (values - self.mean) / self.deviation
+        found: Array = np.log(self.share) - np.log(self.deviation) - 0.5 * scaled**2
+        return found
+
+
+def two_gaussians(values: Array) -> tuple[Gaussian, Gaussian]:
+    """The mixture that expectation maximisation fits to the values `[n]`, lower mean first.
+
+    It starts from the quartiles as means, equal shares and the standard deviation of all values.
+    """
+    deviation = max(float(values.std()), LEAST_DEVIATION)
+    pair = [Gaussian(0.5, float(q), deviation) for q in np.quantile(values, [0.25, 0.75])]
+    for _ in range(ITERATIONS):
+        odds = pair[1].log_density(values) - pair[0].log_density(values)
+        upper = np.exp(-np.logaddexp(0.0, -odds))
+        members = [1.0 - upper, upper]
+        if min(float(m.sum()) for m in members) == 0.0:
+            break  # one component took every value: there is nothing left to fit the other to
+        pair = [_fitted(values, m) for m in members]
+    low, high = sorted(pair, key=lambda component: component.mean)
+    return low, high
+
+
+def _fitted(values: Array, members: Array) -> Gaussian:
+    total = float(members.sum())
+    mean = float(members @ values) / total
+    variance = float(members @ (values - mean) ** 2) / total
+    return Gaussian(total / len(values), mean, max(math.sqrt(variance), LEAST_DEVIATION))
+
+
+def _log_posterior(low: Gaussian, high: Gaussian, values: Array) -> Array:
+    """log P(lower component | value), not increasing in the value."""
+    at = values
+    if low.deviation > high.deviation:
+        # the log odds are a parabola; beyond its vertex the wider component is likelier again
+        a, b = low.deviation**-2, high.deviation**-2
+        at = np.minimum(values, (b * high.mean - a * low.mean) / (b - a))
+    posterior: Array = -np.logaddexp(0.0, high.log_density(at) - low.log_density(at))
+    posterior[values < low.mean] = 0.0
+    return posterior

@@ -1,0 +1,91 @@
+"""Rules that want targets, ours and a user's, in recipes: data, work, estimates, resume."""
+
+import pytest
+import torch
+
+import towpath as tp
+from tests.training.ahead import Ahead
+from towpath.training import Recipe, RecipeError, resume, train
+from towpath.training.components import component_wants_targets
+from towpath.training.estimate import estimate, window_work
+from towpath.training.setup import prepare
+from towpath.weighters import WEIGHTERS
+
+from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
+
+USERS = "tests.training.ahead:Ahead"
+
+
+def test_a_users_rule_named_by_its_import_path_gets_targets(tmp_path):
+    path = run(tmp_path / "run", tiny(USERS), allowed=["tests"])
+    plans = [line["plan"] for line in records(path) if "plan" in line]
+    # per mini-batch four tasks (two of them trusted) and three looks at two targets
+    assert {plan["evaluations"] for plan in plans} == {2 * (1 + 3 * 2 / 4)}
+    assert max(plan["spread"] for plan in plans) > 0.1
+
+
+def test_the_targets_are_other_trusted_tasks_than_the_mini_batchs_own():
+    setup = prepare(tiny(USERS, trusted={"count": 5, "per_batch": 2}), allowed=["tests"])
+    window, targets = setup.window(0, 40)
+    assert targets is not None
+    for batch, goals in zip(window, targets, strict=True):
+        assert len(goals) == 2
+        own, aimed = {id(task) for task in batch}, {id(task) for task in goals}
+        assert not own & aimed
+        assert aimed <= {id(task) for task in setup.trusted}
+    uniform = prepare(tiny("uniform", trusted={"count": 5, "per_batch": 2}))
+    assert uniform.window(0, 40)[1] is None
+
+
+def test_a_users_rule_that_was_killed_ends_equal(tmp_path):
+    recipe = tiny(USERS)
+    whole = outcome(run(tmp_path / "whole", recipe, allowed=["tests"]))
+    out = tmp_path / "stopped"
+    with pytest.raises(Killed):
+        train(out, recipe, Stopping(17, Killed), allowed=["tests"])
+    resume(out, Silent(), allowed=["tests"])
+    assert outcome(out) == whole
+
+
+def test_a_rule_without_its_trusted_tasks_is_refused():
+    for name in ("l2rw", USERS):
+        with pytest.raises(RecipeError, match=r"wants trusted tasks .* Set trusted\.count"):
+            prepare(tiny(name, trusted={}), allowed=["tests"])
+
+
+@pytest.mark.parametrize("name", ["l2rw", "opus", USERS])
+def test_the_estimate_counts_the_targets(name):
+    setup = prepare(tiny(name), allowed=["tests"])
+    window, targets = setup.window(0, 40)
+    assert targets is not None
+    start = setup.start
+    plan = setup.weighter.plan(
+        setup.objective, start.params, start.optimizer, window, targets=targets
+    )
+    work = window_work(setup.weighter, len(window), len(targets[0]) / len(window[0]))
+    assert plan.evaluations == pytest.approx(work.evaluations)
+    P = sum(p.numel() for p in start.params.values())
+    assert estimate(setup).plan_bytes == (2 + 2 + 2) * P * 4
+
+
+def test_a_weighter_says_itself_whether_it_wants_targets():
+    wanting = {name for name in WEIGHTERS if component_wants_targets({"name": name})}
+    assert wanting == {"l2rw", "opus", "tow-targets", "tow-targets-fast"}
+    for name in WEIGHTERS:
+        assert prepare(tiny(name)).weighter.wants_targets == (name in wanting)
+    assert component_wants_targets({"name": "tow", "wants_targets": True})
+    assert not component_wants_targets({"name": USERS}), "a report imports nothing"
+    assert Ahead.wants_targets
+    assert tp.TOW.towards_targets(shrink="none").wants_targets
+
+
+def test_plain_tow_aims_at_targets_where_a_recipe_says_so():
+    weighter = {"name": "tow", "wants_targets": True, "beta": 1e-3}
+    setup = prepare(Recipe.of({**TINY, "weighter": weighter}))
+    window, targets = setup.window(0, 40)
+    assert targets is not None
+    plan = setup.weighter.plan(
+        setup.objective, setup.start.params, setup.start.optimizer, window, targets=targets
+    )
+    assert plan.agreement is not None, "two targets a mini-batch can agree"
+    assert torch.isfinite(plan.weights).all()
