@@ -15,6 +15,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -23,7 +24,7 @@ from torch import Tensor
 from towpath.control import Status
 from towpath.curvature import Evaluation, Objective
 from towpath.weighters.muted import NOTHING_MUTED, Muted
-from towpath.weighters.plan import Plan
+from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rollout import stacked_accuracies
 from towpath.weighters.start import (
     ModelLike,
@@ -87,19 +88,24 @@ class MiniBatchWeighter(ABC):
         start = Start.of(model, optimizer)
         # a copy: a rule that changes lists in place must not change the caller's
         memory = copy.deepcopy(dict(self.initial_state() if state is None else state))
-        here = start.state
+        here, buffers = start.state, start.buffers
         rows: list[Tensor] = []
         losses: list[Tensor] = []
         accuracies: list[Tensor | None] = []
         status, bad = Status.RULE, NOTHING_MUTED
         for t, batch in enumerate(tasks):
             skip = muted.at(t)
-            try:
-                said = objective.evaluate(
-                    start.layout.unflatten(here.x), batch, skip=skip, seed=stage_seed(seed, t)
-                )
-            finally:
-                start.buffers.restore()
+            said, buffers = start.training(
+                buffers,
+                partial(
+                    objective.evaluate,
+                    start.layout.unflatten(here.x),
+                    batch,
+                    skip=skip,
+                    seed=stage_seed(seed, t),
+                ),
+                objective.ranks,
+            )
             losses.append(said.losses)
             accuracies.append(said.accuracies)
             wrong = said.bad_indices()
@@ -135,6 +141,7 @@ class MiniBatchWeighter(ABC):
             final=here,
             optimizer_state=start.optimizer.after(here),
             weighter_state=memory,
+            buffers=BuffersMoved.between(start.buffers, buffers),
         )
 
     def _decide(

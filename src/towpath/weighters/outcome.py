@@ -9,7 +9,7 @@ from torch import Tensor
 
 from towpath.control import Prior, Status, Trajectory, Work
 from towpath.weighters.muted import Muted
-from towpath.weighters.plan import Plan
+from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rollout import Rollout
 from towpath.weighters.window import WindowProblem
 
@@ -89,4 +89,5 @@ def plan_of(
         initial=start.state,
         final=final,
         optimizer_state=start.optimizer.after(final),
+        buffers=BuffersMoved.between(start.buffers, rollout.buffers if finite else start.buffers),
     )

@@ -3,8 +3,8 @@
 Stages are held at the rank's own coordinates; in one process these are all.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -55,6 +55,8 @@ class Rollout:
     """the tasks that made the trajectory non-finite"""
     counted: list[Tensor]
     """losses of single tasks that make up the cost, stage by stage, float64"""
+    buffers: Mapping[str, Tensor] = field(default_factory=dict)
+    """the model's buffers after the steps, where they were those of training"""
     trained: bool = True
     """whether the steps were those of training: on whole tasks"""
 
