@@ -78,7 +78,8 @@ def plan_of(
         curvature_ratio=outcome.curvature_ratio,
         losses=rollout.losses,
         accuracies=rollout.accuracies,
-        bad=rollout.bad,
+        # of the nominal as well: it may have been planned on, and another one trained on
+        bad=rollout.bad | nominal.payload.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
         products=problem.products / M,

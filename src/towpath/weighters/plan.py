@@ -81,7 +81,7 @@ class Plan:
     """`[T, M]`, before each step; as far as training got where the nominal is not finite"""
     accuracies: Tensor | None
     bad: Muted
-    """tasks whose numbers were not finite, if the trajectory is not"""
+    """tasks and targets whose loss or gradient is not finite: leave them out, and plan again"""
     # what it took
     evaluations: float
     """mini-batch evaluations of losses and gradients"""

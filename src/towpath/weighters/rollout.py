@@ -52,7 +52,7 @@ class Rollout:
     """emptied by the last model of the trajectory"""
     terminal: CostTerms | None
     bad: Muted
-    """the tasks that made the trajectory non-finite"""
+    """tasks and targets whose numbers are not finite"""
     counted: list[Tensor]
     """losses of single tasks that make up the cost, stage by stage, float64"""
     buffers: Mapping[str, Tensor] = field(default_factory=dict)

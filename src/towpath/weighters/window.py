@@ -91,6 +91,7 @@ class WindowProblem:
         self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
         self.replay, self.softmax = replay, softmax
         self.muted = muted
+        self.held = muted.held(len(window), len(window[0]))
         self.parts: Sequence[Sequence[Any]] | None = None
         if share < 1:
             self.parts = [[objective.part(task, share) for task in batch] for batch in window]
@@ -129,14 +130,14 @@ class WindowProblem:
         terminal: CostTerms | None = None
         pending: CostTerms | None = None
         finite = feasible = True
-        bad = NOTHING_MUTED
+        bad = doubtful = NOTHING_MUTED
         for t in range(len(self.window)):
             part = self._own(state)
             u = policy(t, coordinates(part, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
-            w = u.softmax(-1) if self.softmax else u
+            w = self.softmaxed(u, t) if self.softmax else u
             here, buffers, done = self._evaluate_stage(
                 t, state, buffers, w, derivatives, decide is not None
             )
@@ -168,8 +169,9 @@ class WindowProblem:
                 )
                 work = work + done
                 counted.append(losses_after)
-                if wrong:
-                    finite, bad = False, Muted(targets=frozenset((t, i) for i in wrong))
+                doubtful = doubtful | self._muting(t, wrong)
+                finite = bool(torch.isfinite(losses_after).all())
+                if not finite:
                     break
         if derivatives:
             terminal = pending
@@ -188,12 +190,23 @@ class WindowProblem:
                 weights=torch.stack(weights) if weights else rows,
                 points=points,
                 terminal=terminal,
-                bad=bad,
+                bad=bad | doubtful,
                 counted=counted,
                 buffers=buffers,
                 trained=not planning,
             ),
         )
+
+    def _muting(self, t: int, wrong: Sequence[int]) -> Muted:
+        """What to leave out where tasks of the cost after stage t are not finite."""
+        places = frozenset((t, i) for i in wrong)
+        return Muted(tasks=places) if self.targets is None else Muted(targets=places)
+
+    def softmaxed(self, logits: Tensor, t: int) -> Tensor:
+        """Weights of mini-batch t that sum to 1 over the tasks that have an effect."""
+        if self.held is not None:
+            logits = logits.masked_fill(self.held[t].to(logits.device), -torch.inf)
+        return logits.softmax(-1)
 
     def _own(self, state: State) -> State:
         """The state at the rank's own coordinates."""
@@ -230,7 +243,7 @@ class WindowProblem:
             if last:
                 del points[0]
         end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
-        return Model(stages, end, self.ranks.total)
+        return Model(stages, end, self.ranks.total, self.held)
 
     def moved(self, state: State, gradient: Tensor) -> Tensor:
         """How far `[k, P]` a step on the gradient leads beyond one on none, at the rank's own
@@ -259,7 +272,7 @@ class WindowProblem:
                 for stage, point in zip(model.stages, rollout.points, strict=True)
             ]
             end = TerminalCost(gradient(rollout.terminal, half), zero)
-            return Model(stages, end, self.ranks.total)
+            return Model(stages, end, self.ranks.total, self.held)
 
         return with_half(0), with_half(1)
 
@@ -377,7 +390,7 @@ class WindowProblem:
         )
         losses = here.losses.double()
         # a gradient that is not finite leaves the trajectory finite: the model will say so
-        wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
+        wrong = here.bad_indices()
         if not derivatives:
             return None, losses, work, wrong
         assert isinstance(here.held, Columns)
