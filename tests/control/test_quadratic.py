@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, nnls
 
+from towpath.control import quadratic
 from towpath.control.quadratic import project_simplex, solve
 
 seeded = settings(max_examples=80, deadline=None, derandomize=True)
@@ -62,7 +63,7 @@ def gap(H, g, base, w, block):
 @given(case=cases)
 def test_weights_with_bounds_equal_nonnegative_least_squares(case):
     H, g, base = problem(**case)
-    w = solve(H, g, base)
+    w = solve(H, g, base).w
     S = np.linalg.cholesky(H)
     reference, _ = nnls(S.T, S.T @ base - np.linalg.solve(S, g))
     np.testing.assert_allclose(w, reference, rtol=1e-9, atol=1e-9 * max(1.0, reference.max()))
@@ -73,7 +74,7 @@ def test_weights_with_bounds_equal_nonnegative_least_squares(case):
 def test_weights_on_the_simplex_equal_slsqp(case):
     H, g, base = problem(**{**case, "pull": min(case["pull"], 10.0)})
     M = case["M"]
-    w = solve(H, g, base, M)
+    w = solve(H, g, base, M).w
     rows = np.kron(np.eye(case["blocks"]), np.ones(M))
     reference = minimize(
         lambda y: (g + 0.5 * H @ (y - base)) @ (y - base),
@@ -95,7 +96,7 @@ def test_weights_on_the_simplex_equal_slsqp(case):
 def test_an_ill_scaled_hessian_still_gives_a_certified_minimum(simplex, spread, case):
     H, g, base = problem(**case, spread=spread)
     block = case["M"] if simplex else None
-    assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-10
+    assert gap(H, g, base, solve(H, g, base, block).w, block) <= 1e-10
 
 
 @pytest.mark.parametrize("ratio", [1e2, 1e6, 1e9])
@@ -107,11 +108,11 @@ def test_a_weak_prior_still_gives_a_certified_minimum(ratio, simplex, case):
     H, g, base = problem(**case)
     H = ratio * (H - np.eye(len(H))) + np.eye(len(H))
     block = case["M"] if simplex else None
-    assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-9
+    assert gap(H, g, base, solve(H, g, base, block).w, block) <= 1e-9
 
 
 def test_weights_that_want_to_leave_end_exactly_at_zero():
-    w = solve(np.eye(3), np.array([1.0, -1.0, 5.0]), np.full(3, 1 / 3))
+    w = solve(np.eye(3), np.array([1.0, -1.0, 5.0]), np.full(3, 1 / 3)).w
     np.testing.assert_array_equal(w == 0.0, [True, False, True])
     np.testing.assert_allclose(w[1], 4 / 3, rtol=1e-14)
 
@@ -119,7 +120,7 @@ def test_weights_that_want_to_leave_end_exactly_at_zero():
 def test_a_base_on_the_wrong_boundary_is_left():
     base = np.array([0.0, 1.0, 0.0])
     np.testing.assert_allclose(
-        solve(np.eye(3), np.array([-2.0, 2.0, 0.0]), base, 3), [1.0, 0.0, 0.0], atol=1e-15
+        solve(np.eye(3), np.array([-2.0, 2.0, 0.0]), base, 3).w, [1.0, 0.0, 0.0], atol=1e-15
     )
 
 
@@ -159,4 +160,58 @@ def test_a_hundred_weights_under_a_weak_prior_reach_their_minimum(ratio, pull, b
     for seed in range(4):
         H, g, base = problem(seed, 10, 10, 30, pull, on_boundary=seed % 2 == 1)
         H = ratio * (H - np.eye(100)) + np.eye(100)
-        assert gap(H, g, base, solve(H, g, base, block), block) <= 1e-9
+        assert gap(H, g, base, solve(H, g, base, block).w, block) <= 1e-9
+
+
+@seeded
+@given(cases, st.integers(0, 10**6))
+def test_held_weights_stay_zero_and_the_others_solve_the_smaller_problem(case, seed):
+    H, g, base = problem(**case)
+    blocks, M = case["blocks"], case["M"]
+    held = np.random.default_rng(seed).random((blocks, M)) < 0.4
+    held[held.all(1), 0] = False
+    rows = np.where(held, 0.0, base.reshape(blocks, M) + 0.1)
+    base = (rows / rows.sum(1, keepdims=True)).reshape(-1)
+    solution = solve(H, g, base, M, held.reshape(-1))
+    assert solution.finished
+    assert not solution.w[held.reshape(-1)].any()
+    np.testing.assert_allclose(solution.w.reshape(blocks, M).sum(1), 1.0, rtol=0, atol=1e-14)
+    free = ~held.reshape(-1)
+    # optimal among the free: at equal marginal cost, or at the bound above it
+    r = (g + H @ (solution.w - base)).reshape(blocks, M)
+    scale = np.abs(g).max() + np.abs(H).max()
+    for row, w, kept in zip(r, solution.w.reshape(blocks, M), ~held, strict=True):
+        inside = kept & (w > 0)
+        level = row[inside].mean()
+        assert np.abs(row[inside] - level).max() <= 1e-9 * scale
+        assert (row[kept] >= level - 1e-9 * scale).all()
+    assert free.any()
+
+
+@seeded
+@given(cases, st.integers(0, 10**6))
+def test_the_projection_onto_a_face_is_that_of_the_other_weights(case, seed):
+    rng = np.random.default_rng(seed)
+    rows = case["pull"] * rng.normal(size=(case["blocks"], case["M"]))
+    held = rng.random(rows.shape) < 0.4
+    held[held.all(1), 0] = False
+    projected = project_simplex(rows, held)
+    for row, mask, found in zip(rows, held, projected, strict=True):
+        assert not found[mask].any()
+        np.testing.assert_allclose(found[~mask], project_simplex(row[None, ~mask])[0], atol=1e-12)
+
+
+def test_a_solution_says_where_the_iterations_ran_out(monkeypatch):
+    H, g, base = problem(0, 2, 6, 4, 10.0)
+    best = solve(H, g, base, 6)
+    assert best.finished
+    monkeypatch.setattr(quadratic, "LIMIT", 2)
+    monkeypatch.setattr(quadratic, "LIMIT_A_WEIGHT", 0)
+    cut = solve(H, g, base, 6)
+    assert not cut.finished
+
+    def value(w):
+        return g @ (w - base) + 0.5 * (w - base) @ H @ (w - base)
+
+    assert value(best.w) < value(cut.w) <= 0.0
+    np.testing.assert_allclose(cut.w.reshape(2, 6).sum(1), 1.0, atol=1e-14)

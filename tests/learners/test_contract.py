@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP, Conv4, ResNet10, ResNet18
-from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet
+from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet, task_loss
 
 EMBEDDING = {"protonet", "proto-maml"}
 FAMILY = ["anil", "maml", "meta-sgd"]
@@ -55,6 +56,39 @@ def test_shape_finite_gradients_and_purity(name, backbone):
     after = learner.module.state_dict()
     assert all(torch.equal(before[key], after[key]) for key in before)
     assert all(parameter.grad is None for parameter in learner.module.parameters())
+
+
+ONE_OUTPUT = {
+    "regression": (torch.zeros(3, 1), torch.rand(3, 1)),
+    "squeezed regression": (torch.zeros(3), 5 * torch.rand(3) + 1),
+    "regression of two": (torch.zeros(3, 2), torch.randn(3, 2) + 2),
+    "labels for one output": (torch.zeros(3, 1), torch.zeros(3, dtype=torch.long)),
+    "one number": (torch.zeros(()), torch.zeros((), dtype=torch.long)),
+}
+
+
+@pytest.mark.parametrize("name", ONE_OUTPUT)
+def test_cross_entropy_refuses_what_is_no_classification_and_names_the_remedy(name):
+    with pytest.raises(ValueError, match=r"Found .*; expected .*loss='mse'"):
+        task_loss("cross_entropy", *ONE_OUTPUT[name])
+
+
+def test_one_output_under_the_default_loss_is_refused_before_anything_is_trained():
+    net = nn.Linear(4, 1).double()
+    task = regression(outputs=1)
+    objectives = [
+        tp.Objective(MAML(net)),
+        tp.Objective.from_function(lambda p, t: (net(t.query_x), t.query_y)),
+        tp.Objective.from_function(lambda p, t: (net(t.query_x), torch.zeros(7).long())),
+    ]
+    for objective in objectives:
+        with pytest.raises(ValueError, match=r"one score a sample.*loss='mse'"):
+            objective.evaluate(dict(net.named_parameters()), [task])
+    assert (
+        tp.Objective(MAML(net, loss="mse"))
+        .evaluate(dict(net.named_parameters()), [task])
+        .losses.isfinite()
+    )
 
 
 @pytest.mark.parametrize("name", LEARNERS)

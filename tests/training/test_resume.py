@@ -87,6 +87,25 @@ def test_a_stopped_run_with_dropout_ends_equal(tmp_path):
     assert stop_and_resume(tmp_path / "stopped", recipe, Killed, step=5) == whole
 
 
+@pytest.mark.parametrize(("weighter", "learner"), PAIRS)
+def test_a_stopped_run_whose_network_draws_ends_equal_with_two_threads(tmp_path, weighter, learner):
+    """`F.dropout` in the backbone: the draws of a task know nothing of threads and stops."""
+    drawing = {"name": "tests.training.drawing:DrawingMLP"}
+    short = {"steps": 12, "horizon": 2, "meta_batch_size": 3, "checkpoint_every": 4}
+    recipe, one_thread = (
+        tiny(weighter, learner, backbone=drawing, training=short, threads=threads)
+        for threads in (2, 1)
+    )
+    allowed = {"allowed": ("tests",)}
+    whole = outcome(run(tmp_path / "whole", recipe, **allowed))
+    with pytest.raises(Killed):
+        train(tmp_path / "stopped", recipe, Stopping(7, Killed), **allowed)
+    resume(tmp_path / "stopped", Silent(), **allowed)
+    assert outcome(tmp_path / "stopped") == whole
+    alone = outcome(run(tmp_path / "alone", one_thread, **allowed))
+    assert alone["tensors"] == whole["tensors"]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The tiny recipe as a file, and its undisturbed run by the command line."""

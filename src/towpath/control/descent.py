@@ -40,6 +40,14 @@ class Direction:
     in the weights, whatever the bounds: the largest entry of `u - Proj(u - g)`, or of q_u."""
     curvature_ratio: float
     """Largest eigenvalue of F_u' V F_u over beta."""
+    finished: bool = True
+    """False where the quadratic programme ran out of iterations: a descent, but not the best"""
+
+    def ended(self, status: Status) -> Status:
+        """The status of a plan that took this direction and would end with `status`."""
+        if self.finished or status.failed or status is Status.CONVERGED:
+            return status
+        return Status.QUADRATIC_LIMIT
 
     def predicted_decrease(self, eps: float) -> float:
         """What the quadratic model promises for a step size."""
@@ -121,15 +129,25 @@ def constrained(
     u = actions.double().cpu().reshape(-1)
     base = u.numpy()
     rows = (u - g).numpy().reshape(T, M)
+    held: quadratic.Mask | None = None
     if bounds == "simplex":
+        if model.held is not None:
+            held = model.held.cpu().numpy()
         # float32 weights sum to 1 up to rounding only; float64 ones are left as they are
         sums = base.reshape(T, M).sum(1, keepdims=True)
         sums[np.abs(sums - 1.0) < 1e-12] = 1.0
         base = (base.reshape(T, M) / sums).reshape(-1)
-        nearest = quadratic.project_simplex(rows)
+        nearest = quadratic.project_simplex(rows, held)
     else:
         nearest = np.maximum(rows, 0.0)
-    w = quadratic.solve(H.numpy(), g.numpy(), base, M if bounds == "simplex" else None)
+    solution = quadratic.solve(
+        H.numpy(),
+        g.numpy(),
+        base,
+        M if bounds == "simplex" else None,
+        None if held is None else held.reshape(-1),
+    )
+    w = solution.w
     # a weight that moves by rounding only has not moved
     w = np.where(np.abs(w - u.numpy()) <= 4 * np.finfo(np.float64).eps, u.numpy(), w)
     target = torch.from_numpy(np.ascontiguousarray(w))
@@ -147,4 +165,5 @@ def constrained(
         curvature=float(d @ H @ d),
         stationarity=float(np.abs(u.numpy().reshape(T, M) - nearest).max()),
         curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / float(precisions.min()),
+        finished=solution.finished,
     )

@@ -165,8 +165,9 @@ def ilqr(
             break
         slack = 8.0 * problem.epsilon * current.magnitude(prior)
         if abs(direction.theta) < slack:
-            status = Status.NO_SIGNIFICANT_DECREASE
+            status = direction.ended(Status.NO_SIGNIFICANT_DECREASE)
             break
+        status = direction.ended(status)
         last = iteration == iterations - 1
         step = _line_search(
             problem, current, direction, prior, slack, search, nonnegative, derivatives=not last
@@ -188,7 +189,7 @@ def ilqr(
             )
         )
         if step.accepted is None:
-            status = Status.LINE_SEARCH_FAILED
+            status = direction.ended(Status.LINE_SEARCH_FAILED)
             break
         current = step.accepted
         del direction, step  # the gains hold the gradients of the trajectory before

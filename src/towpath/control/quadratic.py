@@ -4,17 +4,33 @@
     and, on the simplex, the sum of each block of M weights equal to 1
 
 Primal active set: every iterate is feasible, weights at the bound are exactly zero. With H positive
-definite the method ends at the only minimum.
+definite the method ends at the only minimum, unless it runs out of iterations: the weights are
+feasible and better than the base then, but not the best.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 REFINEMENTS = 3
+LIMIT, LIMIT_A_WEIGHT = 50, 20
+"""iterations that the method may take, and more for each weight"""
 
 
-def solve(H: Array, g: Array, base: Array, block: int | None = None) -> Array:
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights `[n]`, and whether they are the minimum: not where the iterations ran out."""
+
+    w: Array
+    finished: bool
+
+
+def solve(
+    H: Array, g: Array, base: Array, block: int | None = None, held: Mask | None = None
+) -> Solution:
     """The minimising weights w `[n]`.
 
     Args:
@@ -22,15 +38,18 @@ def solve(H: Array, g: Array, base: Array, block: int | None = None) -> Array:
         g: `[n]`, gradient at `base`.
         base: `[n]`, a feasible point.
         block: number of weights that sum to 1 together; None for `w >= 0` only.
+        held: `[n]`, weights that stay 0; not all of a block.
     """
     w = base.copy()
-    active = w <= 0.0
+    fixed = np.zeros(len(w), dtype=bool) if held is None else held
+    active = (w <= 0.0) | fixed
     w[active] = 0.0
     scale = float(np.abs(g).max(initial=0.0)) + float(np.abs(np.diag(H)).max())
     tolerance = 1e-13 * scale
     best, released, full_steps = np.inf, 0, 0
     settled = np.zeros_like(active)  # released in vain: only rounding says they should move
-    for _ in range(50 + 20 * len(w)):
+    finished = False
+    for _ in range(LIMIT + LIMIT_A_WEIGHT * len(w)):
         residual = g + H @ (w - base)
         free = ~active
         step = np.zeros_like(w)
@@ -44,9 +63,10 @@ def solve(H: Array, g: Array, base: Array, block: int | None = None) -> Array:
                 best, settled[:] = value, False
             else:
                 settled[released] = True
-            slack = np.where(active & ~settled, residual - multipliers, 0.0)
+            slack = np.where(active & ~settled & ~fixed, residual - multipliers, 0.0)
             released = int(np.argmin(slack))
             if float(slack[released]) >= -max(tolerance, change):
+                finished = True
                 break
             active[released], full_steps = False, 0
             continue
@@ -64,12 +84,10 @@ def solve(H: Array, g: Array, base: Array, block: int | None = None) -> Array:
     if block is not None:  # with an ill-conditioned H the steps' sums are 0 to 1e-11 only
         rows = w.reshape(-1, block)
         w = (rows / rows.sum(1, keepdims=True)).reshape(-1)
-    return w
+    return Solution(w, finished)
 
 
-def _equality_step(
-    H: Array, residual: Array, free: npt.NDArray[np.bool_], block: int | None
-) -> tuple[Array, Array]:
+def _equality_step(H: Array, residual: Array, free: Mask, block: int | None) -> tuple[Array, Array]:
     """Newton step of the free weights (sums of blocks kept) and each weight's sum multiplier."""
     from scipy.linalg import cho_factor, cho_solve  # here, for `import towpath` is to be quick
 
@@ -86,8 +104,12 @@ def _equality_step(
     return newton + X @ nu, nu[blocks]
 
 
-def project_simplex(rows: Array) -> Array:
-    """Euclidean projection of each row onto the probability simplex."""
+def project_simplex(rows: Array, held: Mask | None = None) -> Array:
+    """Euclidean projection of each row onto the probability simplex; `held` weights stay 0."""
+    if held is not None:
+        # so far below the others that the projection cuts them off
+        low = rows.min(axis=1, keepdims=True) - 2.0
+        rows = np.where(held, low - np.ptp(rows, axis=1, keepdims=True), rows)
     rows = rows - rows.max(axis=1, keepdims=True)  # changes nothing, and huge rows keep their 1
     ordered = -np.sort(-rows, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0

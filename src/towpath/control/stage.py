@@ -89,6 +89,9 @@ class Model:
     stages: Sequence[StageModel]
     terminal: TerminalCost | None = None
     total: Total = whole
+    held: Tensor | None = None
+    """`[T, M]` bool: actions without any effect, which weigh nothing on the simplex; not all of a
+    stage"""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

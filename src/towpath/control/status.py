@@ -8,6 +8,7 @@ class Status(Enum):
 
     CONVERGED = "converged"
     ITERATION_LIMIT = "iteration limit"
+    QUADRATIC_LIMIT = "quadratic limit"
     NO_SIGNIFICANT_DECREASE = "no significant decrease"
     NO_AGREEMENT = "no agreement"
     LINE_SEARCH_FAILED = "line search failed"
@@ -41,6 +42,11 @@ _MESSAGES = {
     Status.ITERATION_LIMIT: (
         "All iterations that were asked for were used (with iterations=0 the nominal is the plan); "
         "raise iterations for more."
+    ),
+    Status.QUADRATIC_LIMIT: (
+        "The quadratic programme for the weights stopped at its iteration limit, so they are "
+        "feasible and no worse than the nominal, but not the best of the model; raise beta, which "
+        "makes the problem better conditioned, or plan shorter windows."
     ),
     Status.NO_SIGNIFICANT_DECREASE: (
         "The predicted decrease is below the rounding of the cost, so the current weights were "

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from towpath.curvature.task import Params, TaskSaid
+from towpath.learners.statistics import StatisticsUpdate
 from towpath.ranks import Ranks
 
 
@@ -103,3 +105,49 @@ class Known:
             bool(flags[:, 0].all()),
             flags[:, 1:].any(0).tolist(),
         )
+
+
+class Answers:
+    """What the rank's own tasks said, gathered row by row."""
+
+    def __init__(
+        self,
+        *,
+        rows: int,
+        leaves: Params,
+        gradients: int,
+        sums_of: Tensor | None,
+        watched: bool,
+        unused: set[str],
+    ) -> None:
+        like = next(iter(leaves.values()))
+        self.J = like.new_zeros(rows, gradients)
+        self.losses = like.new_zeros(rows)
+        self.accuracies = torch.zeros_like(self.losses)
+        self.has_accuracy = True
+        self.seen = torch.zeros_like(self.losses) if watched else None
+        self.sums: Tensor | None = None
+        self.sums_of = sums_of
+        """`[j, M]`: which weighted sums of the tasks' curvatures are wanted"""
+        if sums_of is not None:
+            P = sum(leaf.numel() for leaf in leaves.values())
+            self.sums = like.new_zeros(len(sums_of), P)
+        self.unused = unused
+        """parameters that no task has used so far"""
+        self.updates: list[StatisticsUpdate] = []
+
+    def take(self, i: int, row: int, said: TaskSaid) -> None:
+        """Task i of the mini-batch, which is this rank's `row`-th."""
+        self.losses[row] = said.loss
+        if said.accuracy is None:
+            self.has_accuracy = False
+        else:
+            self.accuracies[row] = said.accuracy
+        if said.gradient is not None:
+            self.J[row] = said.gradient
+        if self.seen is not None and said.watched is not None:
+            self.seen[row] = said.watched
+        self.unused -= said.used
+        if self.sums is not None and self.sums_of is not None and said.h is not None:
+            self.sums.addr_(self.sums_of[:, i].to(self.sums), said.h)
+        self.updates.extend(said.updates)

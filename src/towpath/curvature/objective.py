@@ -5,18 +5,21 @@
     curvature  W h  [j, P]  rows of weights times the tasks' diagonals h_i, never all h_i at once
 
 All three come from one graph per task: one forward pass, one backward pass for the gradient and
-one for each probe of the curvature. Under torchrun each rank asks its own tasks; losses and the
-like are known to all, gradients stay where they are until the caller says what is wanted of them.
+one for each probe of the curvature. A task's random draws are a function of the seed and of the
+task's number (`towpath.curvature.draws`), however many workers there are. Under torchrun each rank
+asks its own tasks; losses and the like are known to all, gradients stay where they are until the
+caller says what is wanted of them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from towpath.curvature.gradients import Columns, Known, Rows
+from towpath.curvature.draws import Generators, derived_seed, evaluating, seed_generators
+from towpath.curvature.gradients import Answers, Columns, Known, Rows
 from towpath.curvature.losses import Loss, loss_named
 from towpath.curvature.task import (
     CurvatureKind,
@@ -35,10 +38,14 @@ from towpath.curvature.workers import Workers
 from towpath.data.episode import Episode
 from towpath.flat import Layout
 from towpath.learners import Learner
+from towpath.learners.statistics import StatisticsUpdate
 from towpath.machine import available_cores
 from towpath.ranks import ALONE, Ranks, ranks_of_this_machine
 
 Result = TypeVar("Result")
+Total = TypeVar("Total")
+Ask = Callable[[TaskFunction, int, int | None], Result]
+"""(task function, index, what the generators were set to, if they were) -> what a task says"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Evaluation:
     accuracies: Tensor | None
     curvature: Tensor | None
     watched: Tensor | None = None
+    updates: Sequence[StatisticsUpdate] = ()
+    """what the passes of the rank's own tasks add to running statistics, in task order"""
 
     @property
     def gradients(self) -> Tensor:
@@ -170,6 +179,7 @@ class Objective:
         all_used: bool = True,
         watched: Sequence[Any] | None = None,
         seed: int = 0,
+        first: int = 0,
     ) -> Evaluation:
         """Losses, gradients and curvature of the tasks from one graph each.
 
@@ -185,7 +195,9 @@ class Objective:
                 steps on these gradients (torch would skip the parameter), not in a cost.
             watched: for each task a part whose loss is wanted too, for one forward pass more, or
                 None (its loss there counts as 0).
-            seed: dropout masks and sketch signs, the same for each task.
+            seed: random draws of the tasks, each its own, and sketch signs, the same for each.
+            first: number of the first task, where the mini-batch is a part of a longer list: the
+                draws of a task then do not depend on how the list is cut.
         """
         leaves = _leaves(params)
         layout = Layout.of(leaves)
@@ -193,39 +205,34 @@ class Objective:
         kind = "none" if curvature is None else curvature.kind
         probes = 1 if curvature is None else curvature.probes
 
-        def ask(function: TaskFunction, i: int, dropout: int | None) -> TaskSaid:
+        def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskSaid:
             part = None if watched is None else watched[i]
-            graph = forward(function, self._loss, leaves, tasks[i], i, dropout, part)
+            graph = forward(function, self._loss, leaves, tasks[i], i, drawn_from, part)
             if gradients:
                 return derivatives(graph, self._loss, kind, probes, seed)
             nothing: frozenset[str] = frozenset()
             return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
 
         M, own = len(tasks), self.ranks.own(len(tasks))
-        J = like.new_zeros(len(own), layout.total if gradients else 0)
-        losses = like.new_zeros(len(own))
-        accuracies = torch.zeros_like(losses)
-        seen = None if watched is None else torch.zeros_like(losses)
-        sums: Tensor | None = None
-        if curvature is not None and kind != "none":
-            sums = like.new_zeros(len(curvature.weights), layout.total)
-        unused = set(leaves) if gradients and all_used else set()
         asked = [i for i in own if i not in skip]
-        has_accuracy = len(skip) < M
-        for i, said in zip(asked, self._each(ask, asked, seed), strict=True):
-            row = i // self.ranks.size  # of this rank's own tasks
-            losses[row] = said.loss
-            if said.accuracy is None:
-                has_accuracy = False
-            else:
-                accuracies[row] = said.accuracy
-            if said.gradient is not None:
-                J[row] = said.gradient
-            if seen is not None and said.watched is not None:
-                seen[row] = said.watched
-            unused -= said.used
-            if sums is not None and curvature is not None and said.h is not None:
-                sums.addr_(curvature.weights[:, i].to(sums), said.h)
+
+        def gather(said: Iterator[TaskSaid]) -> Answers:
+            answers = Answers(
+                rows=len(own),
+                leaves=leaves,
+                gradients=layout.total if gradients else 0,
+                sums_of=None if curvature is None or kind == "none" else curvature.weights,
+                watched=watched is not None,
+                unused=set(leaves) if gradients and all_used else set(),
+            )
+            for i, answer in zip(asked, said, strict=True):
+                answers.take(i, i // self.ranks.size, answer)
+            return answers
+
+        answers = self._told(ask, asked, (seed, first), like.device, gather)
+        J, losses, accuracies, seen = answers.J, answers.losses, answers.accuracies, answers.seen
+        sums, unused = answers.sums, answers.unused
+        has_accuracy = answers.has_accuracy and len(skip) < M
         finite = torch.isfinite(losses) & torch.isfinite(J).all(1)
         if self.ranks.size > 1:
             used = [name not in unused for name in leaves]
@@ -245,7 +252,7 @@ class Objective:
         rows = Rows(J, M, self.ranks)
         held = rows.columns() if columns and gradients else rows
         shown = accuracies if has_accuracy else None
-        return Evaluation(losses, finite, held, shown, sums, seen)
+        return Evaluation(losses, finite, held, shown, sums, seen, answers.updates)
 
     def product(
         self,
@@ -264,15 +271,20 @@ class Objective:
         leaves = _leaves(params)
         vector = self.ranks.joined(vector, Layout.of(leaves).total)
 
-        def ask(function: TaskFunction, i: int, dropout: int | None) -> Tensor:
-            graph = forward(function, self._loss, leaves, tasks[i], i, dropout)
+        def ask(function: TaskFunction, i: int, drawn_from: int | None) -> Tensor:
+            graph = forward(function, self._loss, leaves, tasks[i], i, drawn_from)
             gradient = joined(gradient_pieces(graph, keep=True, twice=True), leaves)
             return hessian_product(gradient, leaves, vector)
 
         asked = [i for i in self.ranks.own(len(tasks)) if i not in skip]
-        total = torch.zeros_like(vector)
-        for i, piece in zip(asked, self._each(ask, asked, seed), strict=True):
-            total.add_(piece, alpha=float(weights[i]))
+
+        def weighted(pieces: Iterator[Tensor]) -> Tensor:
+            total = torch.zeros_like(vector)
+            for i, piece in zip(asked, pieces, strict=True):
+                total.add_(piece, alpha=float(weights[i]))
+            return total
+
+        total = self._told(ask, asked, (seed, 0), vector.device, weighted)
         return self.ranks.summed_part(total)
 
     @property
@@ -284,22 +296,64 @@ class Objective:
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
         """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
         it has none. Every rank computes those of all tasks."""
-        return [features(self._function, params, task, seed) for task in tasks]
+        device = next(iter(params.values())).device
 
-    def _each(
+        def ask(function: TaskFunction, i: int, own: int | None) -> Tensor:  # noqa: ARG001
+            return features(function, params, tasks[i])
+
+        return self._told(ask, range(len(tasks)), (seed, 0), device, list)
+
+    def _told(
         self,
-        ask: Callable[[TaskFunction, int, int | None], Result],
+        ask: Ask[Result],
         indices: Sequence[int],
-        seed: int,
-    ) -> Iterator[Result]:
-        """Ask the tasks, side by side where that is safe; answers in the order of the tasks."""
+        seed: tuple[int, int],
+        device: torch.device,
+        collect: Callable[[Iterator[Result]], Total],
+    ) -> Total:
+        """`collect` of what the tasks say, in their order; the generators are left as found.
+
+        A learner that drew nothing when last seen is asked side by side. If it draws all the same,
+        those answers are thrown away and the tasks asked again, one by one, each with its own seed.
+        """
         workers = self._workers
-        if workers is not None and len(indices) > 1 and workers.serve():
-            return workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
+        with evaluating():
+            found = Generators.now(device)
+            try:
+                if workers is not None and workers.draws is False:
+                    said = workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
+                    total = collect(said)
+                    if not found.moved():
+                        return total
+                drew: list[bool] = []
+                total = collect(self._one_by_one(ask, indices, seed, device, drew))
+            except BaseException:
+                found.put_back()
+                raise
+            found.put_back()
+            if workers is not None and drew:
+                workers.saw(any(drew))
+            return total
+
+    def _one_by_one(
+        self,
+        ask: Ask[Result],
+        indices: Sequence[int],
+        seed: tuple[int, int],
+        device: torch.device,
+        drew: list[bool],
+    ) -> Iterator[Result]:
+        """Each task with the generators at its own seed; `drew` is told whether it moved them."""
         function = self._function
         if isinstance(function, EpisodeFunction):
-            function = replace(function, shares=workers is not None and not workers.random)
-        return (ask(function, i, seed) for i in indices)
+            function = EpisodeFunction(function.learner, shares=False)
+        for i in indices:
+            own = derived_seed(seed[0], seed[1] + i)
+            seed_generators(own, device)
+            fresh = Generators.now(device) if self._workers is not None else None
+            yield ask(function, i, own)
+            if fresh is not None:
+                drew.append(fresh.moved())
 
 
 def _default_workers(learner: Learner) -> int:

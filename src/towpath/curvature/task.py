@@ -4,19 +4,21 @@ A task may be watched on a part of its query set besides: the loss there, after 
 for a forward pass of the part more.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from towpath.curvature.draws import seed_generators
 from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
+from towpath.curvature.live import aside, untangle
 from towpath.curvature.losses import Loss
 from towpath.data.episode import Episode
 from towpath.learners import Learner
+from towpath.learners.statistics import StatisticsUpdate, noted_updates
 
 Params = Mapping[str, Tensor]
 TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
@@ -34,6 +36,8 @@ class Graph:
     accuracy: Tensor | None
     watched: Tensor | None = None
     """loss on the part that is watched, if any; a plain number"""
+    updates: Sequence[StatisticsUpdate] = ()
+    """what the task's passes add to running statistics, in their order"""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ class EpisodeFunction:
 
     learner: Learner
     shares: bool = True
-    """whether a part of the episode shares its adaptation: not where masks are drawn, which must
-    be the same as where the part is a task by itself"""
+    """whether a part of the episode shares its adaptation: not where random numbers are drawn,
+    which must be the same as where the part is a task by itself"""
 
     def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
         return self.learner(params, episode), episode.query_y
@@ -54,7 +58,8 @@ class EpisodeFunction:
         """Outputs and targets of the episode and, without a graph, of its part."""
         predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
         outputs = predictor(episode.query_x)
-        with torch.no_grad():
+        # what is only watched trains nothing, running statistics included
+        with torch.no_grad(), aside():
             return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
 
 
@@ -71,6 +76,7 @@ class TaskSaid:
     used: frozenset[str]
     """names of the parameters that enter the loss"""
     watched: Tensor | None = None
+    updates: Sequence[StatisticsUpdate] = ()
 
 
 def forward(
@@ -82,19 +88,26 @@ def forward(
     seed: int | None,
     part: Any = None,
 ) -> Graph:
-    """The one forward pass of a task; `seed=None` where nothing random can happen."""
+    """The one forward pass of a task.
+
+    `seed` is what the generators are set to; None where the model is known to draw nothing.
+    """
     watched = None
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
-            with _seeded(seed, leaves):
+            with noted_updates() as updates:
                 (outputs, targets), seen = function.with_part(leaves, task, part)
             watched = kind.value(*seen)
         else:
-            with _seeded(seed, leaves):
+            with noted_updates() as updates:
                 outputs, targets = _checked(function(leaves, task))
+            untangle()
             if part is not None:
-                with _seeded(seed, leaves), torch.no_grad():
+                if seed is not None:
+                    seed_generators(seed, outputs.device)
+                with torch.no_grad(), aside():
                     watched = kind.value(*_checked(function(leaves, part)))
+                untangle()
         loss = kind.value(outputs, targets)
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
@@ -103,11 +116,11 @@ def forward(
     if kind.name == "cross_entropy" and not targets.is_floating_point():
         hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
         accuracy = hits.to(loss.dtype).mean()
-    return Graph(leaves, outputs, loss, accuracy, watched)
+    return Graph(leaves, outputs, loss, accuracy, watched, updates)
 
 
 @torch.no_grad()
-def features(function: TaskFunction, params: Params, task: Any, seed: int | None) -> Tensor:
+def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
     """`[Q, D]`: the query inputs as the learner embeds them, or flattened."""
     if not isinstance(task, Episode):
         raise ValueError(
@@ -116,7 +129,7 @@ def features(function: TaskFunction, params: Params, task: Any, seed: int | None
         )
     if not isinstance(function, EpisodeFunction):
         return task.query_x.flatten(1)
-    with _seeded(seed, params):
+    with aside():  # what is only looked at trains nothing, running statistics included
         return function.learner.features(params, task.query_x)
 
 
@@ -149,6 +162,7 @@ def derivatives(
         h=h,
         used=frozenset(name for name, piece in names if piece is not None),
         watched=graph.watched,
+        updates=graph.updates,
     )
 
 
@@ -198,25 +212,3 @@ def _checked(result: object) -> tuple[Tensor, Tensor]:
             "(output, target). Return e.g. `return model_output, labels`."
         )
     return result
-
-
-@contextmanager
-def _seeded(seed: int | None, params: Params) -> Iterator[None]:
-    """Dropout draws from torch's global generators: put them back, so that nobody notices."""
-    if seed is None:
-        yield
-        return
-    device = next(iter(params.values())).device
-    if device.type != "cpu":
-        kind = device.type
-        with torch.random.fork_rng(devices=[device.index or 0], device_type=kind):
-            torch.manual_seed(seed)
-            yield
-        return
-    # not torch.manual_seed: on a machine without accelerator it formats a traceback for each call
-    saved = torch.get_rng_state()
-    torch.default_generator.manual_seed(seed)
-    try:
-        yield
-    finally:
-        torch.set_rng_state(saved)

@@ -2,8 +2,8 @@
 
 `functional_call` swaps tensors inside its module, so every worker owns a copy of the learner. Each
 task is computed by one thread alone and results are taken in task order, so the number of workers
-changes nothing but the time. Dropout draws from torch's global generator, which threads would
-share: a learner with active dropout is evaluated by one worker.
+changes nothing but the time. Random numbers come from generators that threads would share: a
+learner that draws is evaluated by one worker (`towpath.curvature.draws`).
 """
 
 import copy
@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
-from torch import nn
 
+from towpath.curvature.draws import become_helper
 from towpath.learners import Learner
 
 Result = TypeVar("Result")
+Modes = tuple[bool, ...]
 
 
 class Workers:
@@ -29,22 +30,25 @@ class Workers:
         self._copies: list[Learner] = []
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
-
-    def serve(self) -> bool:
-        """Whether tasks may go side by side now."""
-        return self._count > 1 and not self.random
+        self._drew: dict[Modes, bool] = {}
 
     @property
-    def random(self) -> bool:
-        """Whether a pass of the learner draws random numbers now."""
-        return any(
-            module.training and module.p > 0
-            for module in self._learner.module.modules()
-            if isinstance(module, nn.modules.dropout._DropoutNd)
-        )
+    def draws(self) -> bool | None:
+        """Whether the learner drew random numbers when last seen in its present modes; None where
+        it was never seen in them."""
+        return self._drew.get(self._modes())
+
+    def saw(self, drew: bool) -> None:
+        """Remember whether an evaluation drew random numbers."""
+        self._drew[self._modes()] = drew
+
+    def _modes(self) -> Modes:
+        return tuple(module.training for module in self._learner.module.modules())
 
     def map(self, work: Callable[[Learner, int], Result], items: Sequence[int]) -> Iterator[Result]:
         """`work(learner, item)` for each item; results in the order of the items."""
+        if self._count == 1 or len(items) < 2:
+            return (work(self._learner, item) for item in items)
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._count, "towpath-task", initializer=self._begin)
         for own in self._copies:
@@ -61,6 +65,7 @@ class Workers:
                 buffer.copy_(value)
 
     def _begin(self) -> None:
+        become_helper()
         torch.set_num_threads(1)
         with self._lock:
             own = copy.deepcopy(self._learner)

@@ -5,28 +5,53 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from towpath.learners.statistics import note, tracking_layers, updates_of
+
 
 class Forward:
     """`forward(params, x)` is `model(x)` with the parameters `params`.
 
     Layers that write to their buffers (batch norm with running statistics) write to copies that
     are dropped after the pass: the same call gives the same answer, and the model stays as it was.
+    What the pass would have added to running statistics is noted (`towpath.learners.statistics`).
     """
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self.prefix = ""
+        """of the model's names within the module that owns the meta-parameters"""
         self.has_buffers = any(True for _ in model.buffers())
-        # Asked once: torch would search the whole module for shared tensors at every pass.
-        self.shares_tensors = any(
-            len(list(named(remove_duplicate=False))) != len(list(named()))
-            for named in (model.named_parameters, model.named_buffers)
-        )
+        self.aliases = second_names(model)
+        self.tracking = tracking_layers(model)
 
     def __call__(self, params: Mapping[str, Tensor], x: Tensor) -> Tensor:
         tensors = dict(params)
+        before: dict[str, Tensor] = {}
         if self.has_buffers:
-            tensors |= {name: buffer.clone() for name, buffer in self.model.named_buffers()}
-        outputs: Tensor = functional_call(
-            self.model, tensors, (x,), tie_weights=self.shares_tensors
-        )
+            before = dict(self.model.named_buffers())
+            tensors |= {name: buffer.clone() for name, buffer in before.items()}
+        for alias, name in self.aliases.items():
+            if name in tensors:
+                tensors[alias] = tensors[name]
+        # Tied by `aliases`. With tie_weights=True torch swaps a module that is registered twice
+        # twice, too, and leaves the tensors of the first swap in it.
+        outputs: Tensor = functional_call(self.model, tensors, (x,), tie_weights=False)
+        if self.tracking:
+            note(updates_of(self.tracking, before, tensors, self.prefix))
         return outputs
+
+
+def second_names(model: nn.Module) -> dict[str, str]:
+    """The further names of tensors that several modules share, with the first name of each.
+
+    A module that is registered twice has its tensors under the name of its first place alone.
+    """
+    named = [*model.named_parameters(), *model.named_buffers()]
+    first = {id(tensor): name for name, tensor in named}
+    return {
+        name: first[id(tensor)]
+        for place, module in model.named_modules()
+        for table in (module._parameters, module._buffers)
+        for key, tensor in table.items()
+        if tensor is not None and (name := f"{place}.{key}" if place else key) != first[id(tensor)]
+    }

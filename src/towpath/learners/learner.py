@@ -11,11 +11,12 @@ the name of the loss of its outputs. Everything else is `predictor(query_x)`:
 module's own parameters, leaves, results of other computations, float64, or require no gradient.
 
 Pure means: parameters, buffers and attributes are left alone, and equal inputs give equal outputs
-(with dropout: for the same state of torch's generator). Consequence: running statistics of a batch
-norm are read in `eval()` mode but never learned here, so a network with batch norm wants the
-statistics of the set being passed (`track_running_stats=False`, as our backbones have) or
-statistics from pre-training. `functional_call` swaps tensors inside the module during a pass, so
-threads need a `copy.deepcopy` of the learner each; no state is kept on the learner between calls.
+(for the same state of the generators, where the model draws). Running statistics of a batch norm
+are therefore not learned by calling a learner; what its passes would have added to them is noted,
+and `plan.apply_` writes it. Every forward pass in train mode counts: those of the inner steps on
+the support set as well as the query set's, and of a prototypical network both. `functional_call`
+swaps tensors inside the module during a pass, so threads that call a learner need a `copy.deepcopy`
+of it each; no state is kept on the learner between calls.
 """
 
 from abc import ABC, abstractmethod
@@ -72,6 +73,9 @@ class Learner(ABC):
     def _own(self, module: nn.Module) -> None:
         """Declare the owner of the meta-parameters, where they are more than the model's."""
         self.module = module
+        places = {id(part): name for name, part in module.named_modules()}
+        name = places.get(id(self.model), "")
+        self._forward.prefix = f"{name}." if name else ""
         self._names = frozenset(self.parameters())
 
     def parameters(self) -> dict[str, Tensor]:

@@ -91,7 +91,7 @@ def evaluate(
     accuracies: list[float] = []
     source = iter(tasks)
     while batch := list(islice(source, SIDE_BY_SIDE * objective.ranks.size)):
-        said = objective.evaluate(params, batch, gradients=False, seed=seed)
+        said = objective.evaluate(params, batch, gradients=False, seed=seed, first=len(losses))
         losses += said.losses.tolist()
         if said.accuracies is not None:
             accuracies += said.accuracies.tolist()

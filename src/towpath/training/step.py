@@ -26,18 +26,22 @@ def train_step(
 ) -> tuple[TrainState, list[Record]]:
     """Plan the window's weights and train by them.
 
-    A task whose numbers are not finite is muted (weight 0) and the window planned again. A window
-    whose plan fails keeps its nominal trajectory; where even that is not finite, the window is
-    skipped and the state stays.
+    A task or target whose loss or gradient is not finite is muted (it weighs nothing) and the
+    window planned again. A window whose plan fails keeps its nominal trajectory; where even that is
+    not finite, or the state that it leads to gives no finite loss, the window is skipped and the
+    state stays.
 
     Returns:
         the next state, and one record a mini-batch.
     """
-    plan, muted, evaluations = _plan(
-        state, window, objective, weighter, targets, stage_seed(seed, state.window)
-    )
+    own_seed = stage_seed(seed, state.window)
+    plan, muted, evaluations = _plan(state, window, objective, weighter, targets, own_seed)
     T, M = len(window), len(window[0])
     failure = _failure(plan, seen_to_work=len(muted.at(T - 1)) < M)
+    if (failure is None or failure.trained) and not _works_after(
+        plan, window, objective, muted, own_seed
+    ):
+        failure = _Failure("no task is finite after the last step", trained=False)
     after = replace(
         state,
         window=state.window + 1,
@@ -78,9 +82,10 @@ def _plan(
             seed=seed,
         )
         evaluations += plan.evaluations
-        if plan.status.usable or not plan.bad:
+        more = muted | plan.bad
+        if not plan.status.failed or more == muted:
             return plan, muted, evaluations
-        muted = muted | plan.bad  # grows each time, so this ends
+        muted = more  # grows each time, so this ends
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,23 @@ def _failure(plan: Plan, *, seen_to_work: bool) -> _Failure | None:
     if plan.status.failed:
         return _Failure(plan.status.value, trained=plan.status.usable)
     return None
+
+
+def _works_after(plan: Plan, window: Window, objective: Objective, muted: Muted, seed: int) -> bool:
+    """Whether a task of the last mini-batch still has a finite loss where the plan leads to.
+
+    No mini-batch of the window is evaluated there, and the next one would find the damage done.
+    One forward pass tells, but for a task that has only itself to blame: then the others are asked.
+    """
+    T = len(window)
+    for i, task in enumerate(window[-1]):
+        if i not in muted.at(T - 1):
+            said = objective.evaluate(
+                plan.params, [task], gradients=False, seed=stage_seed(seed, T), first=i
+            )
+            if bool(said.finite.all()):
+                return True
+    return False
 
 
 def _records(

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor
+
 
 @dataclass(frozen=True)
 class Muted:
@@ -19,6 +22,19 @@ class Muted:
     def at(self, stage: int) -> set[int]:
         """Indices of muted tasks in one mini-batch."""
         return {i for t, i in self.tasks if t == stage}
+
+    def held(self, T: int, M: int) -> Tensor | None:
+        """`[T, M]`, which actions have no effect; None where all have.
+
+        A mini-batch without a task that is left moves nothing whatever its weights are: none of
+        its actions is held, so that they may sum to 1.
+        """
+        if not self.tasks:
+            return None
+        rows = torch.zeros(T, M, dtype=torch.bool, device="cpu")
+        for t, i in self.tasks:
+            rows[t, i] = True
+        return rows & ~rows.all(1, keepdim=True)
 
     def targets_at(self, stage: int) -> set[int]:
         """Indices of muted targets of one mini-batch."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from towpath.control import Prior, Status, Trajectory, Work
 from towpath.weighters.muted import Muted
-from towpath.weighters.plan import Plan
+from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rollout import Rollout
 from towpath.weighters.window import WindowProblem
 
@@ -78,7 +78,8 @@ def plan_of(
         curvature_ratio=outcome.curvature_ratio,
         losses=rollout.losses,
         accuracies=rollout.accuracies,
-        bad=rollout.bad,
+        # of the nominal as well: it may have been planned on, and another one trained on
+        bad=rollout.bad | nominal.payload.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),
         products=problem.products / M,
@@ -89,4 +90,5 @@ def plan_of(
         initial=start.state,
         final=final,
         optimizer_state=start.optimizer.after(final),
+        buffers=BuffersMoved.between(start.buffers, rollout.buffers if finite else start.buffers),
     )

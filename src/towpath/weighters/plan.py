@@ -2,7 +2,7 @@
 
 import html
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,45 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from towpath.control import Iteration, Status
+from towpath.curvature.draws import evaluating
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
 from towpath.weighters.muted import Muted
 
 # What is printed of a plan: no cell is cut at WIDTH.
 WIDTH, COLUMNS, ROWS = 110, 10, 20
+
+
+@dataclass(frozen=True, eq=False)
+class BuffersMoved:
+    """The buffers of a model that training moves (running statistics), before and after."""
+
+    before: Mapping[str, Tensor] = field(default_factory=dict)
+    after: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def between(cls, before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> "BuffersMoved":
+        """Those that differ."""
+        names = [name for name in before if not torch.equal(before[name], after[name])]
+        return cls({name: before[name] for name in names}, {name: after[name] for name in names})
+
+    def check(self, model: nn.Module) -> None:
+        """ValueError unless the model holds what it held before."""
+        held = dict(model.named_buffers())
+        for name, value in self.before.items():
+            if name not in held or not torch.equal(held[name], value):
+                raise ValueError(
+                    f"The buffer {name!r} of the model moved since this plan was made (a forward "
+                    "pass in train mode moves running statistics); expected the model as it was "
+                    "planned from. Plan again, then apply; look at the model in eval() meanwhile."
+                )
+
+    def write(self, model: nn.Module) -> None:
+        """Leave the model's buffers as training would."""
+        held = dict(model.named_buffers())
+        with torch.no_grad():
+            for name, value in self.after.items():
+                held[name].copy_(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +81,7 @@ class Plan:
     """`[T, M]`, before each step; as far as training got where the nominal is not finite"""
     accuracies: Tensor | None
     bad: Muted
-    """tasks whose numbers were not finite, if the trajectory is not"""
+    """tasks and targets whose loss or gradient is not finite: leave them out, and plan again"""
     # what it took
     evaluations: float
     """mini-batch evaluations of losses and gradients"""
@@ -69,6 +102,8 @@ class Plan:
     every other task of the mini-batches that were looked at"""
     part_evaluations: float = 0.0
     """mini-batch evaluations on that share of the query sets"""
+    buffers: BuffersMoved = field(default_factory=BuffersMoved, repr=False)
+    """running statistics that `apply_` writes"""
 
     @property
     def params(self) -> dict[str, Tensor]:
@@ -97,11 +132,18 @@ class Plan:
     def apply_(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Leave the model and the optimiser as T weighted steps of torch.optim would.
 
+        Running statistics that are in use (norm layers in train mode) are left as by one evaluation
+        of each task, in task order, along the planned steps: every forward pass of it counts.
+
         Raises:
             ValueError: if there is nothing to apply, or the model moved since the plan.
         """
         if not self.status.usable:
             raise ValueError(f"This plan cannot be applied. {self.status.message}")
+        with evaluating():  # another thread may be in the middle of a pass with this model
+            self._apply(model, optimizer)
+
+    def _apply(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         params, held = read_torch(model, optimizer)
         layout = Layout.of(params)
         if layout != self.layout:
@@ -122,7 +164,9 @@ class Plan:
                 "The model or its optimiser moved since this plan was made (was the plan applied "
                 "already?); expected the state it was planned from. Plan again, then apply."
             )
+        self.buffers.check(model)
         write_torch(model, optimizer, layout, self.final)
+        self.buffers.write(model)
 
     def __str__(self) -> str:
         buffer = io.StringIO()

@@ -3,8 +3,8 @@
 Stages are held at the rank's own coordinates; in one process these are all.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -52,9 +52,11 @@ class Rollout:
     """emptied by the last model of the trajectory"""
     terminal: CostTerms | None
     bad: Muted
-    """the tasks that made the trajectory non-finite"""
+    """tasks and targets whose numbers are not finite"""
     counted: list[Tensor]
     """losses of single tasks that make up the cost, stage by stage, float64"""
+    buffers: Mapping[str, Tensor] = field(default_factory=dict)
+    """the model's buffers after the steps, where they were those of training"""
     trained: bool = True
     """whether the steps were those of training: on whole tasks"""
 

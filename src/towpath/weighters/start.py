@@ -2,44 +2,29 @@
 
 `model` is an `nn.Module` with a `torch.optim` object, or a dictionary of parameters with the state
 that `tp.Adam(lr=...).init(params)` gives. Nothing that comes in is changed; a model's buffers
-(which `functional_call` does update in train mode) are put back after every evaluation.
+(which `functional_call` does update in train mode) are put back after every evaluation, and what
+training makes of them goes along with the trajectory.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from towpath.curvature import Objective
+from towpath.curvature import Evaluation, Objective
+from towpath.curvature.draws import evaluating
+from towpath.curvature.live import LiveModel, Values
 from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
 from towpath.flat import Layout
+from towpath.ranks import Ranks
 
+Result = TypeVar("Result")
 Window = Sequence[Sequence[Any]]
 """T mini-batches of M tasks."""
 ModelLike = nn.Module | Mapping[str, Tensor]
 OptimizerLike = torch.optim.Optimizer | OptimiserState
-
-
-@dataclass(frozen=True, eq=False)
-class Buffers:
-    """A model's buffers as they were; `restore` puts them back."""
-
-    saved: tuple[tuple[Tensor, Tensor], ...]
-
-    @classmethod
-    def of(cls, model: ModelLike) -> "Buffers":
-        """Copies of all buffers of a module; none for a dictionary of parameters."""
-        if not isinstance(model, nn.Module):
-            return cls(())
-        return cls(tuple((buffer, buffer.detach().clone()) for buffer in model.buffers()))
-
-    def restore(self) -> None:
-        """Write the copies back into the same tensors."""
-        with torch.no_grad():
-            for buffer, copy in self.saved:
-                buffer.copy_(copy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +34,18 @@ class Start:
     layout: Layout
     optimizer: OptimiserState
     state: State
-    buffers: Buffers
+    live: LiveModel
+    """the model itself; nothing in it for pure parameters"""
+    buffers: Values
+    """its buffers as they were when the plan began"""
 
     @classmethod
     def of(cls, model: ModelLike, optimizer: OptimizerLike) -> "Start":
         """Read the model and the optimiser; ValueError for what is not modelled."""
-        params, held = _read(model, optimizer)
+        with evaluating():  # not in the middle of a pass that another thread's plan makes
+            params, held = _read(model, optimizer)
+            live = LiveModel.of(model if isinstance(model, nn.Module) else None)
+            buffers = live.values()
         layout = Layout.of(params)
         if held.dynamics.layout != layout:
             raise ValueError(
@@ -69,7 +60,35 @@ class Start:
                     f"{x.dtype} on {x.device}. Make it with tp.Adam(lr=...).init(params) from "
                     "these params."
                 )
-        return cls(layout, held, held.at(x), Buffers.of(model))
+        return cls(layout, held, held.at(x), live, buffers)
+
+    def untouched(self, evaluate: Callable[[], Result]) -> Result:
+        """An evaluation that leaves the model as it is."""
+        with evaluating(), self.live.at(self.buffers):
+            return evaluate()
+
+    def training(
+        self, before: Values, evaluate: Callable[[], Evaluation], ranks: Ranks
+    ) -> tuple[Evaluation, Values]:
+        """An evaluation of tasks that are trained on, and what its passes make of the buffers.
+
+        A function of the user's writes to the model's buffers itself, task after task; a learner
+        reports what its passes add to them. The model stays as it is.
+        """
+        with evaluating(), self.live.at(before):
+            here = evaluate()
+            after = self.live.values()
+        for update in here.updates if after else ():
+            update.apply_to(after)
+        moved = [name for name, value in after.items() if not torch.equal(value, before[name])]
+        if moved and ranks.size > 1:
+            raise ValueError(
+                f"Training moves the buffer {moved[0]!r} of the model, and {ranks.size} ranks "
+                "share the tasks; expected no such buffer, because each rank sees its own tasks "
+                "only. Use norm layers with track_running_stats=False, put them in eval(), or "
+                "train in one process."
+            )
+        return here, after
 
 
 def _read(

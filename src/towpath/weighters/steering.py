@@ -97,7 +97,7 @@ def steer(
         return Steered(nominal, Status.CONVERGED, nominal)
     slack = 8.0 * problem.epsilon * nominal.magnitude(prior)
     if abs(direction.theta) < slack:
-        return Steered(nominal, Status.NO_SIGNIFICANT_DECREASE, nominal)
+        return Steered(nominal, direction.ended(Status.NO_SIGNIFICANT_DECREASE), nominal)
     costates = dict(backward_costates(model))
     del model
     T, M = nominal.actions.shape
@@ -113,7 +113,8 @@ def steer(
             step = problem.moved(state, uniform[t].to(J) @ J)
             worth = problem.ranks.total((costates[t] * step).sum(dtype=torch.float64))
             left_out[t] = LeftOut(g, float(worth))
-        return nearest(prior.mu - g / precisions[t], bounds)
+        held = None if problem.held is None else problem.held[t]
+        return nearest(prior.mu - g / precisions[t], bounds, held)
 
     trial = problem.rollout(lambda t, z: uniform[t], derivatives=False, decide=decide)  # noqa: ARG005
     predicted = direction.predicted_decrease(1.0)
@@ -141,9 +142,9 @@ def steer(
         part_evaluations=work.parts / M,
     )
     if accepted:
-        return Steered(trial, Status.ITERATION_LIMIT, base, (line,))
+        return Steered(trial, direction.ended(Status.ITERATION_LIMIT), base, (line,))
     status = Status.LINE_SEARCH_FAILED if base.finite else Status.NON_FINITE_NOMINAL
-    return Steered(base, status, base, (line,))
+    return Steered(base, direction.ended(status), base, (line,))
 
 
 def _completed(
@@ -180,9 +181,10 @@ def by_chance(mine: Sequence[Tensor], theirs: Sequence[Tensor], targets: bool) -
     return (CHANCE_WITH_TARGETS if targets else CHANCE) * float(each.std()) * math.sqrt(len(each))
 
 
-def nearest(weights: Tensor, bounds: BoundsKind) -> Tensor:
-    """The feasible weights nearest to `weights [M]`, float64."""
+def nearest(weights: Tensor, bounds: BoundsKind, held: Tensor | None = None) -> Tensor:
+    """The feasible weights nearest to `weights [M]`, float64; on the simplex `held` ones are 0."""
     if bounds == "simplex":
-        rows = project_simplex(weights.cpu().numpy()[None])
+        still = None if held is None else held.cpu().numpy()[None]
+        rows = project_simplex(weights.cpu().numpy()[None], still)
         return torch.from_numpy(rows[0]).to(weights.device)
     return weights.clamp_min(0.0)

@@ -315,12 +315,17 @@ class TOW:
             seed=seed,
         )
         u0 = self._nominal_actions(len(tasks), len(tasks[0]), seed)
+        if self.bounds == "simplex" and problem.held is not None:
+            u0 = u0.masked_fill(problem.held, 0.0)
+            u0 = u0 / u0.sum(1, keepdim=True)
         nominal = problem.rollout(
             lambda t, z: u0[t],  # noqa: ARG005
             derivatives=self.iterations > 0,
         )
         outcome = trained(problem, self._solve(problem, nominal, len(tasks[0])))
-        first = u0.softmax(-1) if problem.softmax else u0
+        first = u0
+        if problem.softmax:
+            first = torch.stack([problem.softmaxed(row, t) for t, row in enumerate(u0)])
         return plan_of(problem, first, nominal, outcome, muted, share, began)
 
     def _solve(self, problem: WindowProblem, nominal: Trajectory, M: int) -> "Outcome":
@@ -393,7 +398,7 @@ class TOW:
         if self.beta != "auto":
             return agreement, None
         g0 = costate_gradient(model)
-        return agreement, centred(g0) if self.bounds == "simplex" else g0
+        return agreement, centred(g0, problem.held) if self.bounds == "simplex" else g0
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
         """beta of each mini-batch over the window's; one that asks for nothing stays put."""
@@ -446,4 +451,5 @@ def _agreement(problem: WindowProblem, nominal: Trajectory, model: Model) -> flo
     the halves use the model's adjoint also where the plan uses the exact one.
     """
     first, second = problem.half_models(nominal, model)
-    return cosine(centred(costate_gradient(first)), centred(costate_gradient(second)))
+    asked = (centred(costate_gradient(half), problem.held) for half in (first, second))
+    return cosine(*asked)

@@ -21,9 +21,9 @@ needs no single gradient, only their weighted sum.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,6 +37,8 @@ from towpath.control import (
     Work,
 )
 from towpath.curvature import Columns, Curvature, CurvatureKind, Evaluation, Objective
+from towpath.curvature.draws import derived_seed
+from towpath.curvature.live import Values
 from towpath.dynamics import Linearisation, State, restricted
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.rollout import (
@@ -56,8 +58,7 @@ at the rank's own coordinates."""
 
 def stage_seed(seed: int, stage: int) -> int:
     """One seed per window and stage: the same masks and signs wherever costs are compared."""
-    state: int = int(np.random.SeedSequence([seed, stage]).generate_state(1, np.uint64)[0])
-    return state >> 2  # torch's generators take signed 64-bit seeds
+    return derived_seed(seed, stage)
 
 
 class WindowProblem:
@@ -90,13 +91,14 @@ class WindowProblem:
         self.exact_adjoint, self.frozen_moments = exact_adjoint, frozen_moments
         self.replay, self.softmax = replay, softmax
         self.muted = muted
+        self.held = muted.held(len(window), len(window[0]))
         self.parts: Sequence[Sequence[Any]] | None = None
         if share < 1:
             self.parts = [[objective.part(task, share) for task in batch] for batch in window]
         self.coasts = range(1, 1 + coasting)
         """stages that a rollout on parts does not look at: their cost is unknown to it"""
         self.seeds = [stage_seed(seed, t) for t in range(len(window) + 1)]
-        self._first: Evaluation | None = None
+        self._first: tuple[Evaluation, Values] | None = None
         self.products = 0
         """Hessian products of single tasks so far: what the exact adjoint costs."""
 
@@ -116,7 +118,7 @@ class WindowProblem:
         """Train through the window with the policy's weights; `decide` may change them when the
         mini-batch's gradients are known."""
         planning = derivatives and self.parts is not None
-        state = self.start.state
+        state, buffers = self.start.state, self.start.buffers
         work = Work()
         actions: list[Tensor] = []
         weights: list[Tensor] = []
@@ -128,15 +130,17 @@ class WindowProblem:
         terminal: CostTerms | None = None
         pending: CostTerms | None = None
         finite = feasible = True
-        bad = NOTHING_MUTED
+        bad = doubtful = NOTHING_MUTED
         for t in range(len(self.window)):
             part = self._own(state)
             u = policy(t, coordinates(part, frozen=self.frozen_moments)).to(state.x)
             if nonnegative and bool((u < 0).any()):
                 feasible = False
                 break
-            w = u.softmax(-1) if self.softmax else u
-            here, done = self._evaluate_stage(t, state, w, derivatives, decide is not None)
+            w = self.softmaxed(u, t) if self.softmax else u
+            here, buffers, done = self._evaluate_stage(
+                t, state, buffers, w, derivatives, decide is not None
+            )
             work = work + done
             bad = Muted(tasks=frozenset((t, i) for i in here.bad_indices()))
             if decide is not None and not bad:
@@ -165,8 +169,9 @@ class WindowProblem:
                 )
                 work = work + done
                 counted.append(losses_after)
-                if wrong:
-                    finite, bad = False, Muted(targets=frozenset((t, i) for i in wrong))
+                doubtful = doubtful | self._muting(t, wrong)
+                finite = bool(torch.isfinite(losses_after).all())
+                if not finite:
                     break
         if derivatives:
             terminal = pending
@@ -185,11 +190,23 @@ class WindowProblem:
                 weights=torch.stack(weights) if weights else rows,
                 points=points,
                 terminal=terminal,
-                bad=bad,
+                bad=bad | doubtful,
                 counted=counted,
+                buffers=buffers,
                 trained=not planning,
             ),
         )
+
+    def _muting(self, t: int, wrong: Sequence[int]) -> Muted:
+        """What to leave out where tasks of the cost after stage t are not finite."""
+        places = frozenset((t, i) for i in wrong)
+        return Muted(tasks=places) if self.targets is None else Muted(targets=places)
+
+    def softmaxed(self, logits: Tensor, t: int) -> Tensor:
+        """Weights of mini-batch t that sum to 1 over the tasks that have an effect."""
+        if self.held is not None:
+            logits = logits.masked_fill(self.held[t].to(logits.device), -torch.inf)
+        return logits.softmax(-1)
 
     def _own(self, state: State) -> State:
         """The state at the rank's own coordinates."""
@@ -226,7 +243,7 @@ class WindowProblem:
             if last:
                 del points[0]
         end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
-        return Model(stages, end, self.ranks.total)
+        return Model(stages, end, self.ranks.total, self.held)
 
     def moved(self, state: State, gradient: Tensor) -> Tensor:
         """How far `[k, P]` a step on the gradient leads beyond one on none, at the rank's own
@@ -255,7 +272,7 @@ class WindowProblem:
                 for stage, point in zip(model.stages, rollout.points, strict=True)
             ]
             end = TerminalCost(gradient(rollout.terminal, half), zero)
-            return Model(stages, end, self.ranks.total)
+            return Model(stages, end, self.ranks.total, self.held)
 
         return with_half(0), with_half(1)
 
@@ -268,17 +285,24 @@ class WindowProblem:
         return self.window[t] if self.parts is None else self.parts[t]
 
     def _evaluate_stage(
-        self, t: int, state: State, w: Tensor, derivatives: bool, columns: bool
-    ) -> tuple[Evaluation, Work]:
+        self,
+        t: int,
+        state: State,
+        buffers: Values,
+        w: Tensor,
+        derivatives: bool,
+        columns: bool,
+    ) -> tuple[Evaluation, Values, Work]:
+        """What the mini-batch says, and the model's buffers after its passes."""
         if t == 0 and self._first is not None:
-            return self._first, Work()
+            return *self._first, Work()
         tasks: Sequence[Any] = self.window[t]
         watched: Sequence[Any] | None = None
         in_part = False
         if self.parts is not None and t > 0:
             if derivatives:
                 if t in self.coasts:
-                    return self._nothing_said(state, w), Work()
+                    return self._nothing_said(state, w), buffers, Work()
                 tasks, in_part = self.parts[t], True
             elif self.targets is None and t not in self.coasts:
                 seen = self._watched(t)
@@ -288,16 +312,31 @@ class WindowProblem:
             rows = [w] if self.targets is not None else [w, torch.ones_like(w)]
             curvature = Curvature(self.curvature, torch.stack(rows), self.probes)
         columns = derivatives or t == 0 or columns
-        here = self._evaluate(
-            t, state, tasks, curvature, self.muted.at(t), columns=columns, watched=watched
+        evaluate = partial(
+            self._ask,
+            t,
+            state,
+            tasks,
+            curvature=curvature,
+            skip=self.muted.at(t),
+            columns=columns,
+            watched=watched,
         )
+        if in_part:  # planned on, not trained on
+            here = self.start.untouched(evaluate)
+        else:
+            here, buffers = self.start.training(buffers, evaluate, self.ranks)
         if t == 0:
-            self._first = here
+            self._first = here, buffers
         sketches = len(tasks) * self.probes if curvature else 0
-        return here, Work(
-            tasks=0 if in_part else len(tasks),
-            sketches=sketches,
-            parts=len(tasks) if in_part else 0,
+        return (
+            here,
+            buffers,
+            Work(
+                tasks=0 if in_part else len(tasks),
+                sketches=sketches,
+                parts=len(tasks) if in_part else 0,
+            ),
         )
 
     def _nothing_said(self, state: State, w: Tensor) -> Evaluation:
@@ -330,15 +369,18 @@ class WindowProblem:
             curvature = Curvature(self.curvature, ones, self.probes)
         # t + 1: the cost at x_{t+1} shares the masks of the stage that starts there
         skip = self.muted.targets_at(t) if self.targets is not None else self.muted.at(t)
-        here = self._evaluate(
-            t + 1,
-            state,
-            tasks,
-            curvature,
-            skip,
-            gradients=derivatives,
-            columns=True,
-            all_used=False,
+        here = self.start.untouched(
+            partial(
+                self._ask,
+                t + 1,
+                state,
+                tasks,
+                curvature=curvature,
+                skip=skip,
+                gradients=derivatives,
+                columns=True,
+                all_used=False,
+            )
         )
         in_part = self.targets is None and self.parts is not None
         work = Work(
@@ -348,7 +390,7 @@ class WindowProblem:
         )
         losses = here.losses.double()
         # a gradient that is not finite leaves the trajectory finite: the model will say so
-        wrong = [int(i) for i in (~torch.isfinite(here.losses)).nonzero()[:, 0]]
+        wrong = here.bad_indices()
         if not derivatives:
             return None, losses, work, wrong
         assert isinstance(here.held, Columns)
@@ -359,34 +401,10 @@ class WindowProblem:
         C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
         return CostTerms(J.sum(0), C_xx, halves), losses, work, wrong
 
-    def _evaluate(
-        self,
-        t: int,
-        state: State,
-        tasks: Sequence[Any],
-        curvature: Curvature | None,
-        skip: set[int],
-        *,
-        gradients: bool = True,
-        columns: bool = False,
-        all_used: bool = True,
-        watched: Sequence[Any] | None = None,
-    ) -> Evaluation:
+    def _ask(self, t: int, state: State, tasks: Sequence[Any], **options: Any) -> Evaluation:
+        """The objective at a state, with the draws of stage t."""
         params = self.start.layout.unflatten(state.x)
-        try:
-            return self.objective.evaluate(
-                params,
-                tasks,
-                curvature=curvature,
-                gradients=gradients,
-                columns=columns,
-                skip=skip,
-                all_used=all_used,
-                watched=watched,
-                seed=self.seeds[t],
-            )
-        finally:
-            self.start.buffers.restore()
+        return self.objective.evaluate(params, tasks, seed=self.seeds[t], **options)
 
     def _stage_model(self, t: int, point: StagePoint) -> StageModel:
         lin = self.linearise(point.state, point.gradient)
@@ -416,17 +434,11 @@ class WindowProblem:
             skip = self.muted.at(t)
             tasks = self.window[t] if self.parts is None else self.parts[t]
             self.products += len(tasks) - len(skip)
-            try:
-                return self.objective.product(
-                    params,
-                    tasks,
-                    weights,
-                    y,
-                    skip=skip,
-                    seed=self.seeds[t],
+            return self.start.untouched(
+                lambda: self.objective.product(
+                    params, tasks, weights, y, skip=skip, seed=self.seeds[t]
                 )
-            finally:
-                self.start.buffers.restore()
+            )
 
         return ExactProduct(product, point.gam)
 

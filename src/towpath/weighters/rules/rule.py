@@ -20,10 +20,11 @@ from torch import Tensor
 
 from towpath.control import Status
 from towpath.curvature import Evaluation, Objective, Rows
+from towpath.curvature.live import Values
 from towpath.dynamics import State
 from towpath.weighters.minibatch import MiniBatch
 from towpath.weighters.muted import NOTHING_MUTED, Muted
-from towpath.weighters.plan import Plan
+from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rollout import stacked_accuracies
 from towpath.weighters.site import Site
 from towpath.weighters.start import (
@@ -68,6 +69,8 @@ class _Walk:
 
     here: State
     memory: _Memory
+    buffers: Values
+    """of the model, as training leaves them"""
     weights: list[Tensor] = field(default_factory=list)
     losses: list[Tensor] = field(default_factory=list)
     accuracies: list[Tensor | None] = field(default_factory=list)
@@ -137,7 +140,7 @@ class MiniBatchWeighter(ABC):
         self._check_targets(targets is not None)
         goals = checked_targets(targets, len(tasks))
         start = Start.of(model, optimizer)
-        walk = _Walk(start.state, _Memory.of(state, self.initial_state()))
+        walk = _Walk(start.state, _Memory.of(state, self.initial_state()), start.buffers)
         for t, batch in enumerate(tasks):
             site = Site(objective, start, stage_seed(seed, t))
             if not self._step(walk, site, t, batch, goals and goals[t], muted):
@@ -165,6 +168,7 @@ class MiniBatchWeighter(ABC):
             final=here,
             optimizer_state=start.optimizer.after(here),
             weighter_state=walk.memory.plain(),
+            buffers=BuffersMoved.between(start.buffers, walk.buffers),
         )
 
     def _check_targets(self, given: bool) -> None:
@@ -192,7 +196,7 @@ class MiniBatchWeighter(ABC):
     ) -> bool:
         """Ask the tasks, weigh them, step; whether training may go on."""
         skip = muted.at(t)
-        said = site.evaluate(walk.here.x, batch, skip)
+        said, walk.buffers = site.train(walk.buffers, walk.here.x, batch, skip)
         walk.losses.append(said.losses)
         walk.accuracies.append(said.accuracies)
         wrong = said.bad_indices()

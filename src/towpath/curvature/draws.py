@@ -1,0 +1,100 @@
+"""Random numbers of a task: a function of (seed, stage, task), wherever the model draws them.
+
+A model draws from generators that the whole process shares: torch's (`F.dropout`,
+`nn.MultiheadAttention(dropout=...)`, `nn.RReLU`, Gumbel masks), Python's and NumPy's. So the tasks
+of a model that draws are evaluated one after the other, each with the generators set to its own
+seed; afterwards the generators are as they were found. A model that draws nothing needs none of
+this. Which of the two a model is shows in the generators themselves: did an evaluation move them?
+"""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def derived_seed(seed: int, index: int) -> int:
+    """The seed of one of many: of a window's stage, or of a mini-batch's task."""
+    state: int = int(np.random.SeedSequence([seed, index]).generate_state(1, np.uint64)[0])
+    return state >> 2  # torch's generators take signed 64-bit seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Generators:
+    """The states of the generators that a model may draw from."""
+
+    torch_cpu: Tensor
+    torch_device: Tensor | None
+    """of the accelerator that the parameters are on, if they are"""
+    python: Any
+    numpy: Any
+    device: torch.device
+
+    @classmethod
+    def now(cls, device: torch.device) -> "Generators":
+        """The states as they are."""
+        own = None if device.type == "cpu" else _backend(device).get_rng_state(device)
+        numpy = np.random.get_state(legacy=True)  # noqa: NPY002  a model may use it
+        return cls(torch.get_rng_state(), own, random.getstate(), numpy, device)
+
+    def moved(self) -> bool:
+        """Whether somebody drew, or seeded, since."""
+        now = Generators.now(self.device)
+        pairs = [(now.torch_cpu, self.torch_cpu)]
+        if now.torch_device is not None and self.torch_device is not None:
+            pairs.append((now.torch_device, self.torch_device))
+        same = all(torch.equal(a, b) for a, b in pairs) and now.python == self.python
+        return not (same and all(map(np.array_equal, now.numpy, self.numpy)))
+
+    def put_back(self) -> None:
+        """Leave the generators as they were."""
+        torch.set_rng_state(self.torch_cpu)
+        if self.torch_device is not None:
+            _backend(self.device).set_rng_state(self.torch_device, self.device)
+        random.setstate(self.python)
+        np.random.set_state(self.numpy)  # noqa: NPY002
+
+
+def seed_generators(seed: int, device: torch.device) -> None:
+    """Set every generator that a model may draw from."""
+    if device.type == "cpu":
+        # not torch.manual_seed: without an accelerator it formats a traceback for each call
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed([seed & 0xFFFFFFFF, seed >> 32])  # noqa: NPY002
+
+
+def _backend(device: torch.device) -> Any:
+    return getattr(torch, device.type)
+
+
+_ONE_AT_A_TIME = threading.RLock()
+_HELPER = threading.local()
+
+
+@contextmanager
+def evaluating() -> Iterator[None]:
+    """One thread of a process evaluates at a time; others that want to wait for their turn.
+
+    A pass swaps the tensors inside its module, and the generators belong to all: two plans at once,
+    of one model or of two, would read each other's halves. Workers of one evaluation are helpers of
+    the thread that is in here.
+    """
+    if getattr(_HELPER, "here", False):
+        yield
+        return
+    with _ONE_AT_A_TIME:
+        yield
+
+
+def become_helper() -> None:
+    """Declare the current thread a worker of whichever thread evaluates."""
+    _HELPER.here = True
