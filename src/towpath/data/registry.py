@@ -152,7 +152,7 @@ def load(
 ) -> ClassPool:
     """The class pool of a split of a set, by name; or of your own folder, by its path.
 
-    Options: `rotations=True` (omniglot), `image_size=84` (all but glyphs), `channels=1 or 3` (your
+    Options: `rotations=True`, `alphabets=30` (omniglot), `image_size=84` (all but glyphs), `channels=1 or 3` (your
     own folder), `drawings`, `seed`, `scripts` (glyphs).
     """
     own = is_own_folder(name)
