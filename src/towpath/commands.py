@@ -366,7 +366,8 @@ def list_recipes(console: Console) -> None:
         table.add_column(column)
     for name in shipped_recipes():
         recipe = read_recipe(name)
-        table.add_row(name, recipe.about, recipe.reproduces or "-")
+        first = recipe.about.partition(". ")[0]  # the rest is what the paper leaves open
+        table.add_row(name, first, recipe.reproduces or "-")
     console.print(table)
 
 

@@ -68,6 +68,8 @@ class Probe:
     split: str = "train"
     groups: int = 0
     """tasks from that many groups of the set; 0 for all"""
+    distinct_groups: bool = False
+    """the tasks of a mini-batch come from as many different groups (alphabets)"""
     horizon: int = 5
     meta_batch_size: int = 5
     every: int = 50
