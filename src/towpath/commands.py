@@ -19,13 +19,14 @@ from rich.table import Table
 from torch import Tensor
 
 from towpath.board import BoardReporter, require_tensorboard
-from towpath.config import read_recipe, recipe_text, shipped_recipes
+from towpath.config import read_recipe, recipe_text
 from towpath.data import Episode
 from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
 from towpath.data.source import write_atomically
 from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
+from towpath.recipes import shipped_recipes
 from towpath.reports import (
     audit,
     audit_table,

@@ -78,5 +78,5 @@ def test_a_probe_with_fewer_groups_than_tasks_is_refused():
         prepare(recipe)
     across = {"ways": 3, "shots": 1, "query": 2, "within_group": False}
     recipe = tiny("tow", data=GLYPHS, episodes=across, probes=[{**APART, "meta_batch_size": 2}])
-    with pytest.raises(RecipeError, match="episodes.within_group: true"):
+    with pytest.raises(RecipeError, match=r"episodes\.within_group: true"):
         prepare(recipe)

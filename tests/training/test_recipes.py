@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from towpath.config import read_recipe, shipped_recipes
+from towpath.config import read_recipe
 from towpath.data import present
 from towpath.data.folders import DATA_VARIABLE
+from towpath.recipes import shipped_recipes
 from towpath.training.compare import Contestant
 from towpath.training.components import WEIGHTERS
 
