@@ -20,8 +20,10 @@ from matplotlib.figure import Figure
 from towpath.reports.audit import audit
 from towpath.reports.figures import write_figures, write_weights
 from towpath.reports.paper import TABLE_1
+from towpath.reports.reruns import differences, paper_recipe
 from towpath.training.compare import ASKED, RESULT, compared
 from towpath.training.folder import plain_json
+from towpath.training.recipe import Recipe
 from towpath.training.summary import weight_by_label
 
 DOCS = Path("docs/results")
@@ -45,8 +47,10 @@ SHOWN_FIRST = ("uniform", "exploitation", "tow-targets", "oracle")
 class Finished:
     """A comparison's folder, read once."""
 
-    def __init__(self, folder: Path, name: str, about: str, words: Sequence[str]) -> None:
-        self.folder, self.name, self.about = folder, name, about
+    def __init__(
+        self, folder: Path, name: str, about: str, words: Sequence[str], column: str = ""
+    ) -> None:
+        self.folder, self.name, self.about, self.column = folder, name, about, column
         self.command = shlex.join(["towpath", *words])
         asked = words[list(words).index("--weighters") + 1].split(",")
         self.asked = [re.sub(r"[^\w.=+-]+", "_", weighter) for weighter in asked]
@@ -274,12 +278,21 @@ def _probes(done: Finished) -> list[str]:
 
 
 def _paper(done: Finished) -> list[str]:
-    theirs = TABLE_1.get(done.result["recipe"])
-    if theirs is None:
-        return []
-    rows = [f"| {label} | {mean:.2f} ±{width:.2f} |" for label, (mean, width) in theirs.items()]
+    return beside_the_paper(done.column, Recipe.of(done.recipe)) if done.column else []
+
+
+def beside_the_paper(column: str, found: Recipe) -> list[str]:
+    """The paper's figures of a column of Table 1, and in what a recipe is not that column's."""
+    wanted = paper_recipe(column)
+    assert wanted is not None
+    words = "; ".join(map(str, differences(found, wanted)))
+    rows = [
+        f"| {'TOW (`tow-faithful`)' if label == 'tow' else label} | {mean:.2f} ±{width:.2f} |"
+        for label, (mean, width) in TABLE_1[column].items()
+    ]
     return [
-        "The paper's own figures for this column, after tens of thousands of steps:",
+        f"The paper's figures of the column that `{column}` reruns. Above is not that setting: "
+        f"{words}. `tow` is our own form of TOW.",
         "",
         "| weighter | accuracy in the paper |",
         "|---|---|",

@@ -46,3 +46,31 @@ def test_the_page_of_weighters_names_them_all_and_shows_how_to_add_one():
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == list(WEIGHTERS)
     assert any("class InverseGradient(tp.MiniBatchWeighter)" in block for block in blocks(page))
+
+
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_of_results_is_in_their_index():
+    folder = ROOT / "docs" / "results"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    pages = {page.stem for page in folder.glob("*.md")} - {"README", "reading"}
+    assert {
+        name for name in pages if f"({name}.md)" in index.split("## How to read it")[0]
+    } == pages
+    assert (folder / "reading.md").read_text(encoding="utf-8") in index
+
+
+def test_the_papers_table_stands_only_where_it_is_rerun_and_says_what_differs():
+    for page in (ROOT / "docs" / "results").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        if "accuracy in the paper" in text:
+            assert page.stem in ("paper-maml", "paper-protonet")
+            assert "not that setting: " in text
+            assert "training.steps" in text

@@ -322,3 +322,18 @@ def test_counterexample_different_tasks_in_each_mini_batch():
     bound = Bound(alpha, up.S, gradient_sigma(up.L), 1.0, 0.0, 1, initial)
     assert np.mean(norms) == pytest.approx(up.L**2, rel=1e-2)
     assert np.mean(norms) > 5 * bound.after(steps)
+
+
+@given(st.floats(1e-4, 0.5), st.floats(0.1, 2), st.floats(0.1, 5), st.integers(1, 20))
+def test_counterexample_epsilon_0_does_not_vanish_with_delta(alpha, smooth, sigma, M):
+    """The remark after the theorem says lim epsilon_0 = 0 for delta -> 0. With uniform weights the
+    noise of the gradients remains: alpha sigma^2 S~ / (M (2 - alpha S~)), above 0."""
+    at_zero = Bound(alpha, smooth, sigma, 1.0, 0.0, M, 1.0).epsilon_0
+    assert at_zero == pytest.approx(alpha * sigma**2 * smooth / (M * (2 - alpha * smooth)))
+    assert at_zero > 0
+    near = Bound(alpha, smooth, sigma, 1.0, 1e-14, M, 1.0).epsilon_0
+    assert near == pytest.approx(at_zero, rel=1e-3, abs=1e-8)
+
+
+def test_counterexample_epsilon_0_at_delta_0_in_numbers():
+    assert Bound(1e-3, 1.0, 2.0, 1.0, 0.0, 10, 1.6).epsilon_0 == pytest.approx(2.001e-4, rel=1e-3)

@@ -19,7 +19,7 @@ from rich.table import Table
 from torch import Tensor
 
 from towpath.board import BoardReporter, require_tensorboard
-from towpath.config import read_recipe, recipe_text, shipped_recipes
+from towpath.config import read_recipe, recipe_text
 from towpath.data import Episode
 from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
@@ -28,6 +28,7 @@ from towpath.files import Output, read_bytes
 from towpath.machine import available_cores
 from towpath.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
+from towpath.recipes import shipped_recipes
 from towpath.reports import (
     audit,
     audit_table,
@@ -363,7 +364,8 @@ def list_recipes(console: Console) -> None:
         table.add_column(column)
     for name in shipped_recipes():
         recipe = read_recipe(name)
-        table.add_row(name, recipe.about, recipe.reproduces or "-")
+        first = recipe.about.partition(". ")[0]  # the rest is what the paper leaves open
+        table.add_row(name, first, recipe.reproduces or "-")
     console.print(table)
 
 

@@ -1,28 +1,18 @@
 """Recipes from files: shipped ones by name, the user's by path, with overrides by dotted name."""
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import yaml
 
 from towpath.files import FileError, expanded, read_text
+from towpath.recipes import shipped_recipes
 from towpath.training.recipe import COMPONENTS, Recipe
 from towpath.training.strict_yaml import LONGEST, load_yaml
 from towpath.training.typed import RecipeError, plain_value
 from towpath.wording import nearest, one_line, quoted
 
 BUDGETS = ("full", "small")
-
-
-def shipped_recipes() -> dict[str, str]:
-    """Text of every recipe in the package, by name."""
-    folder = resources.files("towpath.recipes")
-    return {
-        entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".yaml")
-    }
 
 
 def recipe_text(name: str) -> str:

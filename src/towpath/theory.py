@@ -18,7 +18,7 @@ iterates `x_1 .. x_T`, it says
 | sigma | `sigma` | bound on the standard deviation of a sample's gradient |
 
 Where the paper's argument does not hold as written, the tests keep a counterexample
-(`tests/test_theory.py`) and the docstring says what does hold.
+(`tests/test_theory.py`) and the docstring says what does hold; docs/theory.md presents them all.
 """
 
 import math
@@ -142,7 +142,11 @@ class Bound:
 
     @property
     def epsilon_0(self) -> float:
-        """What remains of the squared gradient norm however long training lasts."""
+        """What remains of the squared gradient norm however long training lasts.
+
+        It does not vanish with delta, as the paper remarks: with uniform weights it is
+        `alpha sigma~^2 S~ / (2 - alpha S~)`.
+        """
         spread = weighted_sigma(self.sigma, self.delta, self.tasks)
         sums = weight_sum_bound(self.delta, self.tasks)
         drift = 4 * self.delta * self.loss_bound * math.sqrt(self.tasks)

@@ -71,6 +71,41 @@ def test_omniglot_loads_from_zips_and_folders(tmp_path, folder, packed):
     assert len(load("omniglot", tmp_path, "train", rotations=True)) == 16
 
 
+def test_omniglot_trains_on_every_background_alphabet_where_asked(tmp_path):
+    """As the paper does: validation is then of other characters of the same alphabets."""
+    small, large = 14, 40
+    for part in ("background", "evaluation"):
+        for alphabet, count in (("Grantha", small), ("Greek", large)):
+            files = {
+                f"images_{part}/{alphabet}/character{c:02}/{c:04}_{d:02}.png": encoded(picture(c))
+                for c in range(1, count + 1)
+                for d in (1, 2)
+            }
+            write_tree(tmp_path, files)
+    pools = {
+        split: load("omniglot", tmp_path, split, alphabets=30)
+        for split in ("train", "validation", "test")
+    }
+    names = {split: {entry.name for entry in pool.classes} for split, pool in pools.items()}
+    assert set(pools["train"].groups) == {"Grantha", "Greek"}
+    assert {g: len(own) for g, own in pools["validation"].groups.items()} == {
+        "Grantha": 5,  # a fifth would be 3, too few for a 5-way task
+        "Greek": 8,
+    }
+    assert not names["train"] & names["validation"]
+    assert len(names["train"] | names["validation"]) == small + large
+    assert len(names["test"]) == small + large
+    held_out = [int(n[-2:]) for n in names["validation"] if n.startswith("Greek")]
+    assert min(held_out) <= 5
+    assert max(held_out) >= 36
+    assert any("All 2 background alphabets train" in note for note in pools["train"].notes)
+    assert {e.name for e in load("omniglot", tmp_path, "train").classes} == {
+        f"Greek/character{c:02}" for c in range(1, large + 1)
+    }
+    with pytest.raises(DataError, match=r"alphabets is 28; expected 25 .* or 30"):
+        load("omniglot", tmp_path, "train", alphabets=28)
+
+
 def test_omniglot_ink_is_bright(tmp_path):
     files = omniglot_files("background")
     white = dict.fromkeys(files, encoded(picture(0, "1").point(lambda _: 255).resize((105, 105))))

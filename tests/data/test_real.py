@@ -38,6 +38,13 @@ def test_omniglot_is_split_30_20_with_five_alphabets_held_out(real_root):
     assert len(load("omniglot", real_root, "train", rotations=True)) == 4 * len(pools["train"])
 
 
+def test_omniglot_trains_on_30_alphabets_as_the_paper_does(real_root):
+    pools = {s: load("omniglot", real_root, s, alphabets=30) for s in ("train", "validation")}
+    assert (len(pools["train"]), len(pools["train"].groups)) == (761, 30)
+    assert (len(pools["validation"]), len(pools["validation"].groups)) == (203, 30)
+    assert min(len(own) for own in pools["validation"].groups.values()) == 5
+
+
 def test_omniglot_loads_a_second_time_within_a_second(real_root):
     load("omniglot", real_root, "train")
     load("omniglot", real_root, "test")

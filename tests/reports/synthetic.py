@@ -87,20 +87,29 @@ def write_records(path: Path, weighter: str, steps: int, *, seed=0, M=10, T=5, v
     return checks
 
 
-def write_run(path: Path, base: Recipe, weighter: str, steps: int, *, seed=0, tasks=100, **options):
-    """A finished run."""
+def write_run(
+    path: Path, base: Recipe, weighter: str, steps: int, *, seed=0, tasks=100, weights=(), **options
+):
+    """A finished run; `weights` are options of the weighter."""
     path.mkdir(parents=True)
-    mapping = base.as_mapping() | {"weighter": {"name": weighter}, "seed": seed}
+    mapping = base.as_mapping() | {"weighter": {"name": weighter, **dict(weights)}, "seed": seed}
     made = {"command": "towpath compare made-up", "versions": {"towpath": "0.1.0"}}
     (path / "config.yaml").write_text(yaml.safe_dump(mapping | {"made_with": made}))
     write_records(path / "records.jsonl", weighter, steps, seed=seed, **options)
-    finish(path, weighter, steps, seed, tasks)
+    finish(path, weighter, steps, seed, tasks, base)
 
 
-def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int):
+def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe):
+    """The final figures, of a run that trained as long as its recipe says."""
     rng = np.random.default_rng([seed, len(weighter), 1])
-    scores = {"omniglot": {"accuracies": rng.random(tasks).tolist(), "losses": [1.0] * tasks}}
-    summary = {"seed": seed, "evaluations": 3.0 * steps, "weight_by_label": {"ratio": 0.5}}
+    names = (base.data["name"], *base.test.also)
+    scores = {n: {"accuracies": rng.random(tasks).tolist(), "losses": [1.0] * tasks} for n in names}
+    summary = {
+        "seed": seed,
+        "steps": base.training.steps,
+        "evaluations": 3.0 * steps,
+        "weight_by_label": {"ratio": 0.5},
+    }
     (path / "evaluations.json").write_text(json.dumps(scores))
     (path / "summary.json").write_text(json.dumps(summary))
 

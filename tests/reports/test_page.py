@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-import yaml
 from PIL import Image
 from rich.console import Console
 from scipy import stats
@@ -20,7 +19,7 @@ from towpath.reports.page import write_report
 from towpath.reports.runs import read_run
 from towpath.theory import weight_deviation
 from towpath.training import RecipeError
-from towpath.training.compare import ASKED, asked_for, run_name
+from towpath.training.compare import asked_for, run_name
 from towpath.training.summary import weight_by_label
 
 SECTIONS = ("results", "curves", "reached", "time", "weights", "planner", "probes", "episodes")
@@ -352,45 +351,6 @@ def test_the_papers_set_says_what_was_not_run(comparison, tmp_path, capsys):
     assert "0 of 7 parts were run" in text
     assert "towpath compare ablation-iterations" in text
     assert "95.94 ±0.40" in text
-
-
-def test_the_papers_set_is_filled_by_recipe_and_numbers_stand_side_by_side(tmp_path):
-    base = synthetic.recipe(
-        name="omniglot-maml", reproduces="Table 1, column Omniglot", trusted={"count": 0}
-    )
-    for weighter in ("uniform", "tow"):
-        synthetic.write_run(tmp_path / "runs" / weighter, base, weighter, 20, validate=5)
-    page, text, _ = build([tmp_path / "runs"], tmp_path / "paper.html", of_paper=True)
-    accuracies = json.loads((tmp_path / "runs" / "tow" / "evaluations.json").read_text())
-    mean = 100 * np.mean(accuracies["omniglot"]["accuracies"])
-    row = row_of(page, "", "tow", "95.94 ±0.40")
-    assert float(row[3].split()[0]) == pytest.approx(mean, abs=0.0051)
-    assert "omniglot-maml-curve-steps" in page.svgs
-    page, text, _ = build([tmp_path / "runs"], tmp_path / "report.html")
-    assert row_of(page, "tow")[-1] == "95.94 ±0.40"
-    assert "7.50" in text
-
-
-def test_the_papers_set_joins_studies_of_one_setting_and_names_the_others(tmp_path):
-    def comparison(name, weighters, **changes):
-        settings = {"name": "omniglot-maml", "reproduces": "Table 1", "trusted": {"count": 0}}
-        base = synthetic.recipe(**settings, **changes, compare=list(weighters))
-        (tmp_path / name).mkdir()
-        asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": [0]}
-        (tmp_path / name / ASKED).write_text(yaml.safe_dump(asked))
-        for weighter in weighters:
-            folder = tmp_path / name / run_name(weighter, 0)
-            synthetic.write_run(folder, base, weighter, 20, validate=5)
-        return tmp_path / name
-
-    one = comparison("one", ("uniform", "tow"))
-    two = comparison("two", ("exploration",))
-    three = comparison("three", ("exploitation",), optimizer={"name": "sgd"})
-    page, _, missing = build([one, two, three], tmp_path / "paper.html", of_paper=True)
-    assert row_of(page, "", "tow")[3][0].isdigit()
-    assert row_of(page, "", "exploration")[3][0].isdigit()
-    assert row_of(page, "", "exploitation")[3] == "not run"
-    assert any("second study of omniglot-maml" in line for line in missing)
 
 
 def test_the_rate_of_the_theorem_is_the_optimisers_default_where_none_is_given(tmp_path):

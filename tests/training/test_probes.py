@@ -1,6 +1,11 @@
 """Probe windows are planned, recorded and discarded: training does not notice them."""
 
+from dataclasses import replace
+
 import pytest
+
+from towpath.training import RecipeError
+from towpath.training.setup import prepare
 
 from .runs import outcome, records, run, tensors, tiny
 
@@ -46,3 +51,32 @@ def test_a_probe_keeps_its_tasks_and_its_groups(tmp_path):
     assert {task["split"] for task in tasks} == {"test"}
     assert [len(row) for row in lines[0]["weights"]] == [2, 2, 2]
     assert not any(task["mislabelled"] for task in tasks)
+
+
+GLYPHS = {"name": "glyphs", "drawings": 5}  # its test split has four scripts
+APART = {"name": "apart", "split": "test", "distinct_groups": True, "horizon": 6}
+
+
+def groups_of(recipe):
+    (probe,) = prepare(recipe).probes
+    return [[task.info["group"] for task in batch] for batch in probe.window]
+
+
+def test_a_probes_mini_batch_is_of_different_groups_where_asked():
+    """As the paper's appendix C describes it; drawn freely, some mini-batch has a group twice."""
+    recipe = tiny("tow", data=GLYPHS, probes=[{**APART, "meta_batch_size": 4}])
+    batches = groups_of(recipe)
+    assert [len(set(batch)) for batch in batches] == [4] * 6
+    assert groups_of(recipe) == batches
+    freely = replace(recipe, probes=[replace(recipe.probes[0], distinct_groups=False)])
+    assert min(len(set(batch)) for batch in groups_of(freely)) < 4
+
+
+def test_a_probe_with_fewer_groups_than_tasks_is_refused():
+    recipe = tiny("tow", data=GLYPHS, probes=[{**APART, "meta_batch_size": 5}])
+    with pytest.raises(RecipeError, match=r"5 different groups .* found 4 groups .* Lower"):
+        prepare(recipe)
+    across = {"ways": 3, "shots": 1, "query": 2, "within_group": False}
+    recipe = tiny("tow", data=GLYPHS, episodes=across, probes=[{**APART, "meta_batch_size": 2}])
+    with pytest.raises(RecipeError, match=r"episodes\.within_group: true"):
+        prepare(recipe)

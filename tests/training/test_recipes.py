@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from towpath.config import read_recipe, shipped_recipes
+from towpath.config import read_recipe
 from towpath.data import present
 from towpath.data.folders import DATA_VARIABLE
+from towpath.recipes import shipped_recipes
 from towpath.training.compare import Contestant
 from towpath.training.components import WEIGHTERS
 
@@ -85,3 +86,52 @@ def test_the_papers_experiments_have_its_settings():
             assert recipe.learner["adaptation_steps"] == 5
         expected = 3000 if recipe.episodes.shots == "any" else 1000 if omniglot else 600
         assert recipe.test.tasks == expected
+        assert recipe.data.get("alphabets") == (30 if omniglot else None)
+
+
+def test_the_papers_tow_is_the_faithful_one_in_every_recipe_of_the_paper():
+    """Ours, `tow`, stands beside it; an ablation changes one option of the paper's."""
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        if not recipe.reproduces:
+            continue
+        assert recipe.weighter == {"name": "tow-faithful"}, name
+        if name.startswith("ablation"):
+            assert all(text.startswith("tow-faithful:") for text in recipe.compare)
+        else:
+            assert recipe.compare[-2:] == ["tow-faithful", "tow"], name
+
+
+def test_the_study_of_the_exact_value_is_the_papers_maml_on_both_sets():
+    """Appendix B."""
+    recipes = [read_recipe(n) for n in shipped_recipes() if n.startswith("ablation-exact-value")]
+    assert {recipe.data["name"] for recipe in recipes} == {"omniglot", "mini-imagenet"}
+    for recipe in recipes:
+        assert recipe.learner["name"] == "maml"
+        values = [Contestant.of(text, recipe).component["value"] for text in recipe.compare]
+        assert values == ["diagonal", "exact"]
+
+
+def test_a_recipe_of_the_paper_says_what_the_paper_leaves_open():
+    for name in shipped_recipes():
+        recipe = read_recipe(name)
+        if not recipe.reproduces:
+            continue
+        said = recipe.about
+        assert "The paper leaves open, and chosen here:" in said
+        assert f"{recipe.training.steps:,} steps" in said
+        assert "T = 5" in said
+        assert ("first-order" in said) == bool(recipe.learner.get("first_order"))
+        assert ("dropout of 0.1, by element" in said) == ("dropout" in recipe.backbone)
+        if recipe.data["name"] == "omniglot":
+            assert "T = 10" in said
+            assert "a fifth of each training alphabet's characters" in said
+
+
+def test_the_study_of_weights_watches_mini_batches_of_different_alphabets():
+    """Appendix C: five tasks of one alphabet, or of five different ones."""
+    probes = {probe.name: probe for probe in read_recipe("weights-study-omniglot").probes}
+    for split in ("train", "test"):
+        assert probes[split].distinct_groups
+        assert probes[f"{split}-one-alphabet"].groups == 1
+        assert probes[split].meta_batch_size == probes[split].horizon == 5

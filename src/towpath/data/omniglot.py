@@ -4,9 +4,14 @@ Official layout, unpacked or as zips: `images_background/<Alphabet>/characterNN/
 and `images_evaluation/...`. Read as 28x28, one channel, ink = 255 (1.0 in an episode). A group is
 an alphabet. Training and validation classes come from the 30 background alphabets, test classes
 are the 20 evaluation alphabets.
+
+Validation is held out of the background in one of two ways, told apart by the number of alphabets
+that training keeps: five whole alphabets (25 train), or some characters of every alphabet (30
+train, as in the paper on TOW, which does not say where its validation tasks come from).
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from towpath.data.build import (
@@ -33,6 +38,11 @@ VALIDATION_ALPHABETS = (
     "N_Ko",
     "Tagalog",
 )
+TRAINING_ALPHABETS = (25, 30)
+# With 30, this share of each alphabet's characters is held out, and at least as many as a 5-way
+# task within the alphabet needs. The smallest background alphabet has 14 characters.
+VALIDATION_SHARE = 1 / 5
+VALIDATION_LEAST = 5
 PARTS = {"background": "images_background", "evaluation": "images_evaluation"}
 _MEMBER = re.compile(r"(?:^|/)images_(?:background|evaluation)/([^/]+)/([^/]+)/[^/]+\.png$")
 _BARE = re.compile(r"^([^/]+)/([^/]+)/[^/]+\.png$")
@@ -86,24 +96,70 @@ def _split(part: str, alphabet: str) -> str:
     return "validation" if alphabet in VALIDATION_ALPHABETS else "train"
 
 
+def with_every_alphabet(background: StoredSet) -> StoredSet:
+    """The background with every alphabet in training, and a part of its characters in validation.
+
+    The held-out characters lie evenly over the numbering of their alphabet, so they depend on
+    nothing but the files: a fifth of an alphabet's characters, and five where a fifth is fewer.
+    """
+    alphabets: dict[str, list[int]] = {}
+    for position, entry in enumerate(background.classes):
+        alphabets.setdefault(entry.group, []).append(position)
+    held_out: set[int] = set()
+    for positions in alphabets.values():
+        count = len(positions)
+        wanted = min(count, max(VALIDATION_LEAST, round(count * VALIDATION_SHARE)))
+        held_out |= {positions[(2 * i + 1) * count // (2 * wanted)] for i in range(wanted)}
+    classes = tuple(
+        replace(entry, split="validation" if position in held_out else "train")
+        for position, entry in enumerate(background.classes)
+    )
+    note = (
+        f"All {len(alphabets)} background alphabets train; {len(held_out)} of their "
+        f"{len(classes)} characters are held out for validation, at least "
+        f"{VALIDATION_LEAST} of each alphabet."
+    )
+    return replace(background, classes=classes, notes=(*background.notes, note))
+
+
 def load_omniglot(
     root: str | Path | None = None,
     split: str = "train",
     *,
     image_size: ImageSize = 28,
     rotations: bool = False,
+    alphabets: int = 25,
 ) -> ClassPool:
-    """Omniglot's pool of a split; `rotations` adds every class turned by 90, 180, 270 degrees."""
+    """Omniglot's pool of a split.
+
+    Args:
+        root: the data folder.
+        split: 'train', 'validation' or 'test'.
+        image_size: side of the images in pixels.
+        rotations: adds every class turned by 90, 180 and 270 degrees.
+        alphabets: alphabets to train on. With 25, five whole alphabets are held out for
+            validation; with 30, some characters of every alphabet are (`with_every_alphabet`).
+            The test split is the same for both.
+    """
     check_split(split)
     if split == "all":
         raise DataError(
             "Omniglot has no split 'all': its two parts are separate archives; expected 'train', "
-            "'validation' or 'test'. Load the three in turn."
+            "'validation' or 'test'. Load the three in turn, or train on all background alphabets "
+            "with alphabets=30."
+        )
+    if alphabets not in TRAINING_ALPHABETS:
+        raise DataError(
+            f"alphabets is {alphabets!r}; expected 25 (five of the 30 background alphabets are "
+            "held out for validation) or 30 (some characters of each are). Choose one of the two."
         )
     part = "evaluation" if split == "test" else "background"
     folder = data_root(root)
     path = find_part(folder, part)
     if path is None:
         raise missing(f"Omniglot ({PARTS[part]})", folder, _EXPECTED, _MANUAL)
-    pool = split_pool("omniglot", load_part(path, part, image_size), split)
+    stored = load_part(path, part, image_size)
+    if alphabets == 30 and part == "background":
+        stored = with_every_alphabet(stored)
+    pool = split_pool("omniglot", stored, split)
     return pool.with_rotations() if rotations else pool

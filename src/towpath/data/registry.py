@@ -154,8 +154,9 @@ def load(
 ) -> ClassPool:
     """The class pool of a split of a set, by name; or of your own folder, by its path.
 
-    Options: `rotations=True` (omniglot), `image_size=84` (all but glyphs), `channels=1 or 3` and
-    `shared_classes=True` (your own folder), `drawings`, `seed`, `scripts` (glyphs).
+    Options: `rotations=True`, `alphabets=30` (omniglot), `image_size=84` (all but glyphs),
+    `channels=1 or 3` and `shared_classes=True` (your own folder), `drawings`, `seed`, `scripts`
+    (glyphs).
     """
     own = is_own_folder(name)
     loader: Callable[..., ClassPool] = load_folder if own else known(name).load

@@ -17,6 +17,7 @@ from towpath.reports.blocks import (
 )
 from towpath.reports.chart import Axes, Interval, Line, Words, direct_labels, interval_chart
 from towpath.reports.chart import line_chart as draw_lines
+from towpath.reports.reruns import label_method, study_differences
 from towpath.reports.results import Result, costs, reached, results, test_sets
 from towpath.reports.series import ENOUGH_TO_SMOOTH, Band, moving_average, over_seeds, pooled
 from towpath.reports.study import Study
@@ -130,9 +131,10 @@ def _spoken(rows: list[Interval]) -> str:
 
 
 def _results_table(study: Study, test: str, found: dict[str, Result]) -> Table:
-    printed = paper.TABLE_1.get(study.title, {}) if study.reproduces else {}
-    shot = paper.ANY_SHOT.get(study.title, {}) if study.reproduces else {}
-    theirs = {m: f for m, sets in shot.items() for s, f in sets.items() if s == test} or printed
+    differs = study_differences(study)
+    shot = paper.ANY_SHOT.get(study.title, {})
+    figures = {m: f for m, sets in shot.items() for s, f in sets.items() if s == test}
+    theirs = (figures or paper.TABLE_1.get(study.title, {})) if differs == () else {}
     spent, wrong = costs(study), study.has_wrong_labels
     metric = next(iter(found.values())).metric if found else "accuracy"
     columns = ["weighter", UNITS[metric], f"minus {study.baseline}", "p-value", "worst tenth"]
@@ -163,14 +165,15 @@ def _results_table(study: Study, test: str, found: dict[str, Result]) -> Table:
         if wrong:
             cells.append(Cell(_weight_ratio(study, label)))
         if theirs:
-            figure = theirs.get(paper.method_of(label))
+            figure = theirs.get(label_method(study, label))
             cells.append(Cell(f"{figure[0]:.2f} ±{figure[1]:.2f}" if figure else "–", "quiet"))
         rows.append(cells)
     tasks = next((r.tasks for r in found.values()), 0)
     note = f"{tasks} test tasks of {test}. Worst tenth: mean over the worst tenth of the tasks. "
     note += "Overhead: seconds a step over the baseline's in the same comparison."
-    if theirs and study.shortened:
-        note += " These runs are the small form of the recipe: not to be compared with the paper."
+    if differs:
+        words = "; ".join(map(str, differs))
+        note += f" Not the paper's setting, so its figures are not beside these: {words}."
     return Table(f"Results on {test}", columns, rows, note)
 
 
@@ -340,7 +343,7 @@ def reached_section(study: Study) -> Section:
 def time_section(study: Study) -> Section:
     """Running time."""
     spent = costs(study)
-    hours = paper.TABLE_2.get(study.title, {}) if study.reproduces else {}
+    hours = paper.TABLE_2.get(study.title, {}) if study_differences(study) == () else {}
     if not spent:
         return Section("time", "Running time", "", [Note("No step was timed yet.", "missing")])
     top = max(cost.per_step for cost in spent.values())
@@ -364,7 +367,7 @@ def time_section(study: Study) -> Section:
             Cell(number(cost.evaluations, 0)),
         ]
         if hours:
-            own = hours.get(paper.method_of(label))
+            own = hours.get(label_method(study, label))
             cells.append(Cell(f"{own:.2f}" if own else "–", "quiet"))
             cells.append(Cell(f"{own / hours['uniform']:.2f}×" if own else "–", "quiet"))
         rows.append(cells)

@@ -18,6 +18,7 @@ from towpath.reports.outcome import (
 )
 from towpath.reports.paper_page import paper_chapter
 from towpath.reports.planner import planner_section
+from towpath.reports.reruns import study_differences
 from towpath.reports.study import Study, read_studies
 from towpath.reports.weights import probes_section, samples_section, weights_section
 from towpath.training.typed import RecipeError
@@ -76,8 +77,11 @@ def study_chapter(study: Study) -> Chapter:
     badges = []
     if study.synthetic:
         badges.append("synthetic data")
-    if study.reproduces:
+    differs = study_differences(study)
+    if differs == ():
         badges.append(f"reruns {study.reproduces}")
+    elif differs:
+        badges.append("a recipe of the paper, changed")
     if study.shortened:
         badges.append("small form of the recipe")
     if not all(run.finished for run in study.all) or study.missing:

@@ -1,12 +1,24 @@
-"""The paper's own set of figures and tables, filled from whatever of its recipes was run."""
+"""The paper's own set of figures and tables, filled by the runs that are the paper's.
 
-from collections.abc import Sequence
+Runs that name a recipe of the paper and differ from it stand beside the paper's rows, each with
+what differs; they never fill a row.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from towpath.reports import paper
 from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table, number
 from towpath.reports.outcome import curve_figure, results_section, time_section
+from towpath.reports.reruns import (
+    Rerun,
+    label_method,
+    label_of,
+    paper_recipe,
+    reruns,
+    weighter_difference,
+)
 from towpath.reports.results import costs, results, test_sets
-from towpath.reports.study import Study, merged
+from towpath.reports.study import Study
 from towpath.reports.weights import probe_figures
 
 COLUMN_NAMES = {
@@ -18,37 +30,43 @@ COLUMN_NAMES = {
     "any-shot-maml": "MAML",
     "any-shot-protonet": "Protonet",
 }
+SHOWN_AS = {"tow": "TOW (tow-faithful)"}
+"""a method of the paper -> how its row is headed, where not by its own name"""
+OURS_SHOWN_AS = f"{paper.OURS} (ours)"
+Found = dict[str, list[Rerun]]
 
 
 def paper_chapter(studies: Sequence[Study]) -> Chapter:
     """All parts of the paper; a part that was not run says so, and how to run it."""
-    by_recipe, missing = merged(studies)
+    found, missing = reruns(studies)
     sections = []
-    ran = 0
+    ran = changed = 0
     for part in paper.PARTS:
-        own = [by_recipe[name] for name in part.recipes if name in by_recipe]
-        ran += bool(own)
+        own = {name: found[name] for name in part.recipes if name in found}
+        as_described = [name for name in own if any(not rerun.differs for rerun in own[name])]
+        ran += bool(as_described)
+        changed += bool(own) and not as_described
         blocks = [*_BUILDERS[part.key](own)] if own or part.key in _WITHOUT_RUNS else []
-        absent = [name for name in part.recipes if name not in by_recipe]
+        absent = [n for n in part.recipes if n not in as_described and paper_recipe(n) is not None]
         if absent:
             blocks.append(_not_run(absent))
         sections.append(Section(part.key, part.title, part.about, blocks))
-    others = sorted(set(by_recipe) - {name for part in paper.PARTS for name in part.recipes})
-    missing += [f"{name} is not a recipe of the paper and is not shown here." for name in others]
-    for study in by_recipe.values():
-        if study.title not in others:
-            missing += study.missing
-            missing += [f"{r.name}: {'; '.join(r.missing)}." for r in study.all if r.missing]
-            if study.shortened:
-                missing.append(
-                    f"{study.title} was run in its small form: its numbers are not comparable."
-                )
+    for rerun in (rerun for own in found.values() for rerun in own):
+        missing += [f"{r.name}: {'; '.join(r.missing)}." for r in rerun.study.all if r.missing]
+        if rerun.differs:
+            missing.append(
+                f"{rerun.recipe} was run with changes and fills no row of the paper's: "
+                f"{rerun.difference}."
+            )
     return Chapter(
         "paper",
         "The paper's figures and tables",
         "Nguyen, Do, Carneiro: Task Weighting in Meta-learning with Trajectory Optimisation. The "
-        "paper's numbers stand beside ours; its curves are not published as numbers.",
-        f"{ran} of {len(paper.PARTS)} parts were run, at least in part.",
+        "paper's numbers stand beside ours; its curves are not published as numbers. A row is "
+        "filled only by runs of its recipe; runs that differ stand below it, with what differs. "
+        "The paper's TOW is tow-faithful; tow is our own form of it.",
+        f"{ran} of {len(paper.PARTS)} parts were run by the paper's recipes, at least in part"
+        + (f", and {changed} with changes only." if changed else "."),
         [],
         missing,
         sections,
@@ -57,98 +75,169 @@ def paper_chapter(studies: Sequence[Study]) -> Chapter:
 
 def _not_run(names: Sequence[str]) -> Note:
     how = f"towpath compare {names[0]} --seeds 0,1,2"
-    return Note(f"Not run: {', '.join(names)}. For example: {how}", "missing")
+    return Note(f"Not run as described: {', '.join(names)}. For example: {how}", "missing")
 
 
-def _figure_1(studies: Sequence[Study]) -> list[Block]:
-    figures = [curve_figure(s, title=COLUMN_NAMES.get(s.title, s.title)) for s in studies]
+def _each(found: Found) -> Iterable[Rerun]:
+    return (rerun for own in found.values() for rerun in own)
+
+
+def _title(rerun: Rerun) -> str:
+    name = COLUMN_NAMES.get(rerun.recipe, rerun.recipe)
+    return f"{name}, changed" if rerun.differs else name
+
+
+def _changes(rerun: Rerun) -> list[Block]:
+    if not rerun.differs:
+        return []
+    return [Note(f"{_title(rerun)}: not the paper's setting ({rerun.difference}).", "missing")]
+
+
+def _curves(found: Found) -> list[Block]:
+    drawn = [(rerun, curve_figure(rerun.study, title=_title(rerun))) for rerun in _each(found)]
     blocks: list[Block] = []
-    if any(f.svg for f in figures):
-        blocks.append(Figures([f for f in figures if f.svg]))
-    for study, figure in zip(studies, figures, strict=True):
+    if any(figure.svg for _, figure in drawn):
+        blocks.append(Figures([figure for _, figure in drawn if figure.svg]))
+    for rerun, figure in drawn:
         if not figure.svg:
-            blocks.append(Note(f"{study.title} has no validation yet.", "missing"))
+            blocks.append(Note(f"{_title(rerun)} has no validation yet.", "missing"))
+        blocks += _changes(rerun)
     return blocks
 
 
-def _table_1(studies: Sequence[Study]) -> list[Block]:
-    rows = []
-    by_recipe = {study.title: study for study in studies}
-    for recipe, theirs in paper.TABLE_1.items():
-        study = by_recipe.get(recipe)
-        for i, method in enumerate(paper.METHODS):
-            ours = _ours(study, method)
-            rows.append(
-                [
-                    Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"),
-                    Cell(method, "text"),
-                    Cell("{:.2f} ±{:.2f}".format(*theirs[method])),
-                    Cell(ours, "" if ours[0].isdigit() else "quiet"),
-                ]
-            )
-    return [Table("Accuracy (%)", ["setting", "weighting", "paper", "ours"], rows)]
+def _own(found: Found, recipe: str) -> Study | None:
+    """The runs of a recipe that are as the paper describes them."""
+    return next((r.study for r in found.get(recipe, ()) if not r.differs), None)
 
 
-def _ours(study: Study | None, method: str, test: str = "") -> str:
-    if study is None:
+def _value(cell: str, note: str = "") -> list[Cell]:
+    return [Cell(cell, "" if cell[0].isdigit() else "quiet"), Cell(note, "quiet text")]
+
+
+def _accuracy(study: Study | None, label: str | None, test: str = "") -> str:
+    """A weighter's accuracy on a test set (the first if none is named), in per cent."""
+    if study is None or label is None:
         return "not run"
     for name in test_sets(study):
         if test in ("", name):
-            for label, r in results(study, name).items():
-                if paper.method_of(label) == method:
-                    return f"{number(100 * r.mean, 2)} ±{number(100 * r.interval, 2)}"
-            return "not run"
+            r = results(study, name).get(label)
+            return "not finished" if r is None else _percent(r.mean, r.interval)
     return "not finished"
 
 
-def _table_2(studies: Sequence[Study]) -> list[Block]:
+def _percent(mean: float, interval: float) -> str:
+    return f"{number(100 * mean, 2)} ±{number(100 * interval, 2)}"
+
+
+def _others(found: Found, recipe: str) -> Iterable[tuple[Rerun, str, str]]:
+    """(rerun, label, what differs) of everything that fills no row of a recipe's."""
+    for rerun in found.get(recipe, ()):
+        for label in rerun.study.labels:
+            run = rerun.study.runs[label][0]
+            assert run.recipe is not None  # `reruns` leaves unknown ones out
+            ours = label == label_of(rerun.study, paper.OURS)
+            if not rerun.differs and (ours or label_method(rerun.study, label)):
+                continue
+            words = (rerun.difference, weighter_difference(run.recipe.weighter))
+            yield rerun, label, "; ".join(word for word in words if word)
+
+
+def _table_1(found: Found) -> list[Block]:
     rows = []
-    by_recipe = {study.title: study for study in studies}
+    for recipe, theirs in paper.TABLE_1.items():
+        study = _own(found, recipe)
+        for i, (method, weighter) in enumerate(paper.METHODS.items()):
+            head = [Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head")]
+            head += [Cell(SHOWN_AS.get(method, method), "text")]
+            ours = _accuracy(study, label_of(study, weighter) if study else None)
+            rows.append([*head, Cell("{:.2f} ±{:.2f}".format(*theirs[method])), *_value(ours)])
+        ours = _accuracy(study, label_of(study, paper.OURS) if study else None)
+        rows.append([Cell(""), Cell(OURS_SHOWN_AS, "text"), Cell("–"), *_value(ours)])
+        for rerun, label, differs in _others(found, recipe):
+            cells = [Cell(_title(rerun), "head"), Cell(label, "text"), Cell("–")]
+            rows.append([*cells, *_value(_accuracy(rerun.study, label), differs)])
+    columns = ["setting", "weighting", "paper", "ours", "what differs from the paper's setting"]
+    return [Table("Accuracy (%)", columns, rows)]
+
+
+def _seconds(study: Study | None, label: str | None, note: str = "") -> list[Cell]:
+    cost = costs(study).get(label) if study and label else None
+    return [
+        Cell(number(cost.per_step, 3) if cost else "not run", "" if cost else "quiet"),
+        Cell(f"{cost.overhead:.2f}×" if cost and cost.overhead else "–"),
+        Cell(note, "quiet text"),
+    ]
+
+
+def _table_2(found: Found) -> list[Block]:
+    rows = []
     for recipe, theirs in paper.TABLE_2.items():
-        study = by_recipe.get(recipe)
-        spent = costs(study) if study else {}
-        for i, method in enumerate(paper.METHODS):
-            own = next((c for k, c in spent.items() if paper.method_of(k) == method), None)
-            rows.append(
-                [
-                    Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"),
-                    Cell(method, "text"),
-                    Cell(f"{theirs[method]:.2f}"),
-                    Cell(f"{theirs[method] / theirs['uniform']:.2f}×"),
-                    Cell(number(own.per_step, 3) if own else "not run", "" if own else "quiet"),
-                    Cell(f"{own.overhead:.2f}×" if own and own.overhead else "–"),
-                ]
-            )
+        study = _own(found, recipe)
+        for i, (method, weighter) in enumerate(paper.METHODS.items()):
+            cells = [
+                Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"),
+                Cell(SHOWN_AS.get(method, method), "text"),
+                Cell(f"{theirs[method]:.2f}"),
+                Cell(f"{theirs[method] / theirs['uniform']:.2f}×"),
+            ]
+            rows.append([*cells, *_seconds(study, label_of(study, weighter) if study else None)])
+        cells = [Cell(""), Cell(OURS_SHOWN_AS, "text"), Cell("–"), Cell("–")]
+        rows.append([*cells, *_seconds(study, label_of(study, paper.OURS) if study else None)])
+        for rerun, label, differs in _others(found, recipe):
+            cells = [Cell(_title(rerun), "head"), Cell(label, "text"), Cell("–"), Cell("–")]
+            rows.append([*cells, *_seconds(rerun.study, label, differs)])
     columns = ["setting", "weighting", "paper: GPU hours", "paper: over uniform"]
     columns += ["ours: seconds a step", "ours: over uniform"]
+    columns += ["what differs from the paper's setting"]
     return [Table("Running time", columns, rows)]
 
 
-def _any_shot(studies: Sequence[Study]) -> list[Block]:
-    by_recipe = {study.title: study for study in studies}
+def _any_shot(found: Found) -> list[Block]:
     rows = []
     for recipe, methods in paper.ANY_SHOT.items():
-        for i, method in enumerate(paper.METHODS):
-            theirs = methods.get(method, {})
-            cells = [Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"), Cell(method, "text")]
-            for test in ("mini-imagenet", "cub"):
-                figure = theirs.get(test)
-                ours = _ours(by_recipe.get(recipe), method, test)
-                cells.append(Cell("{:.2f} ±{:.2f}".format(*figure) if figure else "–"))
-                cells.append(Cell(ours, "" if ours[0].isdigit() else "quiet"))
-            rows.append(cells)
-    for name, sets in paper.ANY_SHOT_OTHERS.items():
-        cells = [Cell(name, "head"), Cell("as others report", "quiet text")]
-        for test in ("mini-imagenet", "cub"):
-            cells += [Cell("{:.2f} ±{:.2f}".format(*sets[test])), Cell("–", "quiet")]
-        rows.append(cells)
+        study = _own(found, recipe)
+        shown = [(SHOWN_AS.get(m, m), w, methods.get(m, {})) for m, w in paper.METHODS.items()]
+        shown.append((OURS_SHOWN_AS, paper.OURS, {}))
+        for i, (text, weighter, theirs) in enumerate(shown):
+            label = label_of(study, weighter) if study else None
+            head = [Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"), Cell(text, "text")]
+            rows.append([*head, *_both_sets(theirs, study, label), Cell("")])
+        for rerun, label, differs in _others(found, recipe):
+            head = [Cell(_title(rerun), "head"), Cell(label, "text")]
+            sets = _both_sets({}, rerun.study, label)
+            rows.append([*head, *sets, Cell(differs, "quiet text")])
+    for name, theirs in paper.ANY_SHOT_OTHERS.items():
+        recipe = paper.ANY_SHOT_RECIPES.get(name, "")
+        head = [Cell(name, "head"), Cell("uniform, as others report", "quiet text")]
+        if recipe and paper_recipe(recipe) is not None:
+            study = _own(found, recipe)
+            label = label_of(study, "uniform") if study else None
+            rows.append([*head, *_both_sets(theirs, study, label), Cell("")])
+        else:
+            why = "no recipe" if recipe else "not in towpath"
+            rows.append([*head, *_both_sets(theirs, None, None, why), Cell("")])
     columns = ["learner", "weighting", "mini-ImageNet: paper", "ours", "birds: paper", "ours"]
-    return [*_figure_1(studies), Table("Any-shot accuracy (%)", columns, rows)]
+    columns += ["what differs from the paper's setting"]
+    return [*_curves(found), Table("Any-shot accuracy (%)", columns, rows)]
 
 
-def _weights(studies: Sequence[Study]) -> list[Block]:
+def _both_sets(
+    theirs: dict[str, paper.Figure], study: Study | None, label: str | None, why: str = ""
+) -> list[Cell]:
+    cells = []
+    for test in ("mini-imagenet", "cub"):
+        figure = theirs.get(test)
+        ours = why or _accuracy(study, label, test)
+        cells.append(Cell("{:.2f} ±{:.2f}".format(*figure) if figure else "–"))
+        cells.append(Cell(ours, "" if ours[0].isdigit() else "quiet"))
+    return cells
+
+
+def _weights(found: Found) -> list[Block]:
     blocks: list[Block] = []
-    for study in studies:
+    for rerun in _each(found):
+        study = rerun.study
+        blocks += _changes(rerun)
         for label in study.labels:
             for run in study.seeds(label)[:1]:
                 for name, lines in run.probes.items():
@@ -158,11 +247,11 @@ def _weights(studies: Sequence[Study]) -> list[Block]:
     return blocks
 
 
-def _ablation(studies: Sequence[Study]) -> list[Block]:
+def _ablation(found: Found) -> list[Block]:
     blocks: list[Block] = []
-    for study in studies:
-        blocks += _figure_1([study])
-        for section in (results_section(study), time_section(study)):
+    for rerun in _each(found):
+        blocks += _curves({rerun.recipe: [rerun]})
+        for section in (results_section(rerun.study), time_section(rerun.study)):
             blocks += section.blocks
     return blocks
 
@@ -170,7 +259,7 @@ def _ablation(studies: Sequence[Study]) -> list[Block]:
 _WITHOUT_RUNS = ("table-1", "table-2", "any-shot")
 """parts that show the paper's numbers even where nothing of ours was run"""
 _BUILDERS = {
-    "figure-1": _figure_1,
+    "figure-1": _curves,
     "table-1": _table_1,
     "table-2": _table_2,
     "any-shot": _any_shot,

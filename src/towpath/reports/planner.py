@@ -56,6 +56,7 @@ def planner_section(study: Study) -> Section:
                        whole=True),
         ]  # fmt: skip
         blocks += [Figures([f for f in figures if f.svg]), _statuses(study, labels)]
+        blocks += _work(study, labels)
     figures = [
         _over_time(study, study.labels, "effective", "Effective number of tasks",
                    "tasks that count in a mini-batch", _effective, (),
@@ -186,3 +187,47 @@ def _statuses(study: Study, labels: list[str]) -> Table:
             )
     columns = ["weighter", "how windows ended", "windows", "share", "iterations", "trials"]
     return Table("How the plans ended", columns, rows, "Iterations and trials: mean over windows.")
+
+
+def _work(study: Study, labels: list[str]) -> list[Block]:
+    """Section 3.2's cost of the plans that were made, beside what they took."""
+    rows = []
+    for label in labels:
+        own = [line.figures for line in planned(study, label)]
+        own = [f for f in own if "paper_linearisation" in f]
+        if not own:
+            continue
+
+        def mean(key: str, own: list[dict[str, Any]] = own) -> float:
+            return float(sum(f[key] for f in own)) / len(own)
+
+        horizon = sum(len(f["effective_tasks"]) for f in own) / len(own)
+        rows.append(
+            [
+                Cell(label, f"head s{study.colour(label) % 8}"),
+                Cell(f"{mean('paper_evaluations') / horizon:.2f} T₀"),
+                Cell(f"{(mean('evaluations') + mean('part_evaluations')) / horizon:.2f} T₀"),
+                Cell(number(mean("paper_sketches"), 1)),
+                Cell(number(mean("sketches"), 1)),
+                Cell(f"{mean('paper_linearisation'):,.0f} η"),
+                Cell(f"{mean('paper_backward'):,.0f}"),
+            ]
+        )
+    if not rows:
+        return []
+    columns = ["weighter", "paper: training", "measured: training", "paper: curvature passes"]
+    columns += ["measured: curvature passes", "paper: n m₀ η D", "paper: n M D"]
+    return [
+        Table(
+            "Work of a plan: the paper's section 3.2, and measured",
+            columns,
+            rows,
+            "Means over windows. The paper's cost is (n n_ls + 1) T₀ + n (m₀ η + M) D for the same "
+            "iterations n and trials n_ls; T₀ is training on the window once, m₀ the query images "
+            "of a task, D the parameters, η the operations of the model for an image. Measured: "
+            "evaluations of mini-batches, those on a part of the query images among them, over T, "
+            "and mini-batches whose curvature was computed. A curvature pass takes about one "
+            "backward pass and no factor D; the sweep's share of the time is in "
+            "docs/performance.md.",
+        )
+    ]

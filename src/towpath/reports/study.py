@@ -122,29 +122,6 @@ def same_setting(one: Recipe | None, other: Recipe | None) -> bool:
     return one is not None and other is not None and setting(one) == setting(other)
 
 
-def merged(studies: Sequence[Study]) -> tuple[dict[str, Study], list[str]]:
-    """One study a recipe name: those of one setting together; and, in words, what is left out."""
-    found: dict[str, Study] = {}
-    left_out = []
-    for study in studies:
-        first = found.get(study.title)
-        if first is None:
-            found[study.title] = study
-        elif same_setting(first.recipe, study.recipe):
-            runs = {label: list(own) for label, own in first.runs.items()}
-            for label, own in study.runs.items():
-                seeds = [run.seed for run in runs.setdefault(label, [])]
-                runs[label] += [run for run in own if run.seed not in seeds]
-            missing = [*first.missing, *study.missing]
-            found[study.title] = Study(first.name, first.title, runs, missing)
-        else:
-            left_out.append(
-                f"A second study of {study.title} ({study.name}) has other settings than the "
-                "first, and is not shown here."
-            )
-    return found, left_out
-
-
 def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool) -> None:
     if not path.is_dir():
         raise RecipeError(

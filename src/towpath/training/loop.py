@@ -314,7 +314,7 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str,
                 "weights": plan.weights.tolist(),
                 "losses": plan.losses.tolist(),
                 "tasks": [[dict(task.info) for task in batch] for batch in fixed.window],
-                "plan": plan_statistics(plan),
+                "plan": plan_statistics(plan, fixed.window),
             }
         )
     return records

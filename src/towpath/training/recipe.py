@@ -73,6 +73,8 @@ class Probe:
     split: str = "train"
     groups: Annotated[int, Range(0, 10**6)] = 0
     """tasks from that many groups of the set; 0 for all"""
+    distinct_groups: bool = False
+    """the tasks of a mini-batch come from as many different groups (alphabets)"""
     horizon: Annotated[int, Range(1, 10_000)] = 5
     meta_batch_size: Annotated[int, Range(1, 100_000)] = 5
     every: Annotated[int, Range(1, 10**8)] = 50

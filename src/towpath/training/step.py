@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from towpath.curvature import Objective
+from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
 from towpath.weighters.window import stage_seed
@@ -155,7 +156,7 @@ def _records(
             record["accuracy"] = _mean(plan.accuracies[t], used)
             record["accuracies"] = _known(plan.accuracies[t], skip)
         records.append(record)
-    records[0]["plan"] = plan_statistics(plan)
+    records[0]["plan"] = plan_statistics(plan, window)
     if events:
         records[0]["events"] = events
     return records
@@ -169,9 +170,18 @@ def _mean(values: Tensor, used: list[int]) -> float | None:
     return float(values[used].double().mean()) if used else None
 
 
-def plan_statistics(plan: Plan) -> Record:
-    """What a plan says of itself, as plain numbers."""
+def plan_statistics(plan: Plan, window: Window) -> Record:
+    """What the plan of a window says of itself, and what the paper says it costs, as numbers."""
+    query = getattr(window[0][0], "query_y", ())  # tasks of one's own may have no such set
+    T, M = plan.weights.shape
     weightless = int((plan.weights == 0).all(1).sum())
+    paper = PaperCost(
+        horizon=T,
+        tasks=M,
+        samples=len(query),
+        parameters=plan.layout.total,
+        trials=tuple(line.trials for line in plan.history),
+    )
     return {
         # mini-batches in which no task weighs anything, where there are any
         **({"weightless": weightless} if weightless else {}),
@@ -190,7 +200,9 @@ def plan_statistics(plan: Plan) -> Record:
         "evaluations": plan.evaluations,
         "sketches": plan.sketches,
         "part_evaluations": plan.part_evaluations,
-        # the paper's section 3.2: (n_iLQR n_ls + 1) T0 of training, n_iLQR T of curvature
-        "paper_evaluations": len(plan.weights) * (1 + sum(line.trials for line in plan.history)),
-        "paper_sketches": len(plan.weights) * len(plan.history),
+        # section 3.2 of the paper, for the same iterations and trials
+        "paper_evaluations": paper.evaluations,
+        "paper_sketches": paper.curvature_passes,
+        "paper_linearisation": paper.linearisation,
+        "paper_backward": paper.backward,
     }
