@@ -356,22 +356,20 @@ def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.
 def check_weighter_state(found: Any, initial: Any, where: str = "weighter_state") -> None:
     """RecipeError if what a weighter remembers is not of the kind that it starts with.
 
-    A collection that starts empty may hold anything that is a number or a word.
+    A collection that starts empty may be filled with numbers and with further collections.
     """
-    same = isinstance(found, type(initial)) or (is_number(found) and is_number(initial))
-    if same and isinstance(initial, dict) and initial and found.keys() == initial.keys():
-        for key in initial:
-            check_weighter_state(found[key], initial[key], f"{where}.{key}")
-        return
-    if same and isinstance(initial, dict) and not initial:
-        same = all(isinstance(value, str) or is_number(value) for value in found.values())
-    elif isinstance(initial, dict):
-        same = False
-    if not same:
+    sound = isinstance(found, type(initial)) or (is_number(found) and is_number(initial))
+    if sound and isinstance(initial, dict) and initial:
+        sound = found.keys() == initial.keys()
+    elif sound and isinstance(initial, dict):
+        sound = all(is_number(value) or isinstance(value, dict | list) for value in found.values())
+    if not sound:
         raise RecipeError(
             f"The checkpoint has {where} {repr(found)[:80]}; expected what the weighter of this "
             "run's recipe remembers. Delete the run folder and train again."
         )
+    for key in initial if isinstance(initial, dict) else ():
+        check_weighter_state(found[key], initial[key], f"{where}.{key}")
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

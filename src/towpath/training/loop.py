@@ -180,9 +180,12 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
         return found
-    if isinstance(setup.weighter, MiniBatchWeighter):
-        memory = MiniBatchWeighter.memory_since_0_1(found.state.weighter_state, found.state.step)
-        check_weighter_state(memory["rule"], setup.weighter.initial_state())
+    rule = setup.weighter
+    if isinstance(rule, MiniBatchWeighter):
+        memory = rule.memory_since_0_1(found.state.weighter_state, found.state.step)
+        # a rule of the user's may remember whatever it likes; ours say what they do
+        if type(rule).__module__.startswith("towpath."):
+            check_weighter_state(memory["rule"], rule.initial_state())
         found = replace(found, state=replace(found.state, weighter_state=memory))
     return found
 
