@@ -237,7 +237,7 @@ def new_folder(folder: Path) -> Iterator[None]:
     try:
         with _worded(folder, "made"):
             for each in reversed([folder, *folder.parents]):
-                if not each.is_dir():
+                if not _is_folder(each):
                     each.mkdir(exist_ok=True)
                     made.append(each)
         yield
@@ -246,6 +246,17 @@ def new_folder(folder: Path) -> Iterator[None]:
             with suppress(OSError):  # somebody else uses it by now
                 each.rmdir()
         raise
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a folder is there; what else is there is an error, not a no."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    return True
 
 
 def _umask() -> int:
