@@ -15,7 +15,7 @@ import torch
 
 import towpath as tp
 from benchmarks.measure import Stopwatch, prepare_process, write
-from benchmarks.windows import Scene, scenes
+from benchmarks.windows import Scene, not_before, scenes
 from towpath.weighters.deviations import centred, cosine
 
 SHARES = (4, 7, 10)
@@ -86,7 +86,7 @@ def main() -> None:
         rows: dict[str, dict[str, list[float]]] = {}
         ahead = scenes(learner, lr=RATE, workers=1, seed=SEED)
         for step in STEPS:
-            here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
+            here = not_before(step, ahead)
             for window in itertools.islice(here, WINDOWS):
                 measure(window, rows)
                 last = {k: (v["cosine"][-1:], round(v["cost"][-1], 2)) for k, v in rows.items()}

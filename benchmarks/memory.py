@@ -13,6 +13,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -37,7 +38,7 @@ def problem(P: int) -> tuple[tp.Objective, dict[str, Tensor], list[list[int]]]:
     """P parameters, tasks that take next to no memory."""
     base = torch.randn(P + 1000, generator=torch.Generator().manual_seed(0)) / P**0.5
 
-    def fn(params: dict[str, Tensor], task: int) -> tuple[Tensor, Tensor]:
+    def fn(params: Mapping[str, Tensor], task: int) -> tuple[Tensor, Tensor]:
         output = (params["w"] @ base[task : task + P])[None]  # a view: no copy of the inputs
         return output, torch.full_like(output, 1.0 + task % 3)
 

@@ -6,8 +6,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from unittest import mock
 
@@ -16,7 +17,7 @@ import torch
 import towpath as tp
 from benchmarks.measure import prepare_process, race, report, write
 from benchmarks.memory import forget_peak, peak
-from benchmarks.windows import Scene, scene, scenes
+from benchmarks.windows import Scene, not_before, scene, scenes
 from towpath.control import (
     Model,
     StageModel,
@@ -27,14 +28,13 @@ from towpath.control import (
 )
 from towpath.control.descent import Direction
 from towpath.control.ilqr import Problem
+from towpath.weighters import Weighter
 
 
-def plan_with(here: Scene, weighter: object, *, targets: bool = False) -> tp.Plan:
+def plan_with(here: Scene, weighter: Weighter, *, targets: bool = False) -> tp.Plan:
     """One plan of the scene's window."""
     goals = here.targets if targets else None
-    return weighter.plan(  # type: ignore[attr-defined]
-        here.objective, here.params, here.optimizer, here.window, targets=goals
-    )
+    return weighter.plan(here.objective, here.params, here.optimizer, here.window, targets=goals)
 
 
 CONTENDERS: dict[str, tp.TOW | tp.Uniform] = {
@@ -56,7 +56,7 @@ def over_uniform(here: Scene, rate: float, names: Sequence[str] = tuple(CONTENDE
     def run(name: str) -> None:
         last[name] = plan_with(here, CONTENDERS[name], targets="targets" in name)
 
-    ratios = race({name: (lambda n=name: run(n)) for name in names}, base="uniform")
+    ratios = race({name: partial(run, name) for name in names}, base="uniform")
     counters = {}
     for name in names:
         plan = last[name]
@@ -81,15 +81,15 @@ def fast_over_uniform(learner: str, windows: int = 4) -> None:
     rows: dict[str, list[float]] = {"accepted": [], "decided by uniform training": []}
     ahead = scenes(learner, lr=1e-4)
     for step in (0, 300):
-        here = itertools.dropwhile(lambda s, step=step: s.step < step, ahead)
+        here = not_before(step, ahead)
         for window in itertools.islice(here, windows):
             last: list[tp.Plan] = []
 
             def plan(window: Scene = window, last: list[tp.Plan] = last) -> None:
                 last[:] = [plan_with(window, tp.TOW.fast())]
 
-            contenders = {
-                "uniform": lambda w=window: plan_with(w, tp.Uniform()),
+            contenders: dict[str, Callable[[], object]] = {
+                "uniform": partial(plan_with, window, tp.Uniform()),
                 "TOW.fast()": plan,
             }
             ratio = race(contenders, base="uniform")[1]
@@ -162,10 +162,10 @@ def sweep_alone() -> None:
         rounds = 7 if P <= 100_000 else 3
         ratios = race(
             {
-                "diagonal sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "diagonal"),
-                "exact sweep": lambda m=model, g=prior: condensed_sweep(m, g, 10.0),
-                "low-rank sweep": lambda m=model, g=prior: backward_sweep(m, g, 10.0, "exact"),
-                "condensed problem": lambda m=model: condensed_hessian(m),
+                "diagonal sweep": partial(backward_sweep, model, prior, 10.0, "diagonal"),
+                "exact sweep": partial(condensed_sweep, model, prior, 10.0),
+                "low-rank sweep": partial(backward_sweep, model, prior, 10.0, "exact"),
+                "condensed problem": partial(condensed_hessian, model),
             },
             base="diagonal sweep",
             rounds=rounds,

@@ -24,6 +24,7 @@ from benchmarks.measure import RESULTS, Ratio, machine, prepare_process, report
 from benchmarks.windows import real_set, scene
 from towpath.ranks import ALONE, Ranks, launched
 from towpath.training.traffic import Traffic
+from towpath.weighters import Weighter
 
 ROUNDS = 7
 TARGET = 0.65
@@ -36,7 +37,7 @@ NETWORKS = {
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def weighters() -> dict[str, Any]:
+def weighters() -> dict[str, Weighter]:
     """What is measured, with plans that take whole trials."""
     return {
         "uniform": tp.Uniform(),
@@ -74,7 +75,7 @@ def measure(learner: str, ranks: Ranks, names: list[str]) -> dict[str, Any]:
         weighter = weighters()[name]
         goals = here.targets if name == "tow-targets" else None
 
-        def plan(which: str, weighter: Any = weighter, goals: Any = goals) -> tp.Plan | None:
+        def plan(which: str, weighter: Weighter = weighter, goals: Any = goals) -> tp.Plan | None:
             if which == "one" and not ranks.is_first:
                 return None
             return weighter.plan(

@@ -10,6 +10,7 @@ is compared, user and system together, of processes that take turns.
 import os
 import subprocess
 import sys
+from functools import partial
 
 from benchmarks.measure import race, report
 
@@ -45,7 +46,7 @@ def main() -> None:
     for words in CONTENDERS.values():
         start(words)  # compiled once, files in memory
     ratios = race(
-        {name: lambda words=words: start(words) for name, words in CONTENDERS.items()},
+        {name: partial(start, words) for name, words in CONTENDERS.items()},
         base="import torch",
         rounds=9,
         clock=children_seconds,

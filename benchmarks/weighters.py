@@ -19,7 +19,7 @@ CONCENTRATION, ROUNDS = 1.2, 101
 def slsqp(losses: Array) -> Array:
     """The paper's way: SLSQP with gradients and default accuracy, so that it is not held back."""
     M, a = len(losses), CONCENTRATION - 1.0
-    found: Array = minimize(
+    found: Array = minimize(  # type: ignore[call-overload]  # scipy-stubs accept no lambda here
         lambda u: -u @ losses - a * np.log(u).sum(),
         np.full(M, 1.0 / M),
         jac=lambda u: -losses - a / u,

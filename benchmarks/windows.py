@@ -1,7 +1,8 @@
 """Windows of real tasks for the benchmarks: Omniglot where it is, else the built-in glyphs."""
 
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,7 +16,7 @@ from towpath.training import TrainState, train_step
 from towpath.weighters import Uniform
 
 CORES = os.cpu_count() or 1
-LEARNERS = {
+LEARNERS: dict[str, Callable[[torch.nn.Module], learners.Learner]] = {
     "protonet": lambda net: learners.ProtoNet(net),
     "maml": lambda net: learners.MAML(net),
     "maml-second-order": lambda net: learners.MAML(net, first_order=False),
@@ -64,7 +65,7 @@ def scenes(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)  # the same network in every run: trials and counters depend on it
         net = backbones.Conv4(channels, None if learner == "protonet" else 5, size)
-    made: learners.Learner = LEARNERS[learner](net)
+    made = LEARNERS[learner](net)
     objective = tp.Objective(made, workers=workers)
     params = {name: p.detach().clone() for name, p in made.parameters().items()}
     state = TrainState(params, tp.Adam(lr=lr).init(params))
@@ -87,3 +88,8 @@ def scenes(
                 size,
             )
         state, _ = train_step(state, window, objective=objective, weighter=weighter)
+
+
+def not_before(step: int, ahead: Iterator[Scene]) -> Iterator[Scene]:
+    """The scenes from a step on; those before it are trained through and dropped."""
+    return itertools.dropwhile(lambda scene: scene.step < step, ahead)

@@ -324,6 +324,8 @@ def test_a_closed_output_is_no_reason_for_a_traceback(stream, argv):
 def test_a_reader_who_has_seen_enough_ends_it_quietly(argv):
     command = [sys.executable, "-m", "towpath", *argv]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(100) in (0, 1)

@@ -18,7 +18,8 @@ def for_type_checkers(package) -> set[str]:
     """Names that the package's `__init__` imports below `if TYPE_CHECKING:`."""
     body = ast.parse(Path(package.__file__).read_text(encoding="utf-8")).body
     (checked,) = (node for node in body if isinstance(node, ast.If))
-    return {alias.name for node in checked.body for alias in node.names}
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name for node in imports for alias in node.names}
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.__name__)

@@ -161,5 +161,9 @@ def test_an_objective_uses_the_cores_that_other_ranks_leave(monkeypatch, ranks, 
     for name, value in {**given, "MASTER_ADDR": "localhost", "MASTER_PORT": 1}.items():
         monkeypatch.setenv(name, str(value))
     learner = towpath.learners.ProtoNet(towpath.backbones.MLP(4, hidden=(3,)))
-    assert towpath.Objective(learner)._workers._count == expected
-    assert towpath.Objective(learner, workers=2)._workers._count == 2
+    for objective, count in (
+        (towpath.Objective(learner), expected),
+        (towpath.Objective(learner, workers=2), 2),
+    ):
+        assert objective._workers is not None
+        assert objective._workers._count == count

@@ -17,7 +17,7 @@ def blocks(language):
 
 def test_the_tutorial_runs_and_trusts_the_wrong_scripts_least(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    names = {}
+    names: dict[str, object] = {}
     for code in blocks("python"):
         exec(compile(code, str(PAGE), "exec"), names)
     commands = [line for block in blocks("bash") for line in block.strip().splitlines()]
@@ -28,5 +28,6 @@ def test_the_tutorial_runs_and_trusts_the_wrong_scripts_least(tmp_path, monkeypa
         assert main(argv) == 0, f"{line}\n{capsys.readouterr().err}"
     assert (tmp_path / "report.html").stat().st_size > 10_000
     found = audit(RunFolder.open(tmp_path / "runs/characters/tow-targets-seed0").records(), 30)
+    assert found is not None
     least = {group for group, _, _ in found.by_group()[:2]}
     assert least == set(names["WRONG"])

@@ -38,10 +38,10 @@ def place(tmp_path_factory):
             save_image(folder / "animals" / f"animal{k:02}" / f"{i}.png", colour, generator)
             if k < 4:
                 save_image(folder / "checked" / f"animal{k:02}" / f"{i}.png", colour, generator)
-    for name, colour in COLOURS.items():
+    for name, shade in COLOURS.items():
         for i in range(2):
-            save_image(folder / "examples" / name / f"{i}.png", colour, generator)
-            save_image(folder / "new-images" / f"{name}-{i}.png", colour, generator)
+            save_image(folder / "examples" / name / f"{i}.png", shade, generator)
+            save_image(folder / "new-images" / f"{name}-{i}.png", shade, generator)
     return folder
 
 

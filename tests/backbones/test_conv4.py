@@ -5,12 +5,14 @@ import torch
 from torch import nn
 
 from towpath.backbones import NORM_POLICIES, Conv4
+from towpath.backbones.conv4 import ConvBlock
 
 
 def textbook(model: Conv4, ways: int | None) -> nn.Module:
     """conv - norm - ReLU - pool four times, sharing the model's layers."""
     layers: list[nn.Module] = []
     for block in model.blocks:
+        assert isinstance(block, ConvBlock)
         layers += [block.conv, block.norm, nn.ReLU(), nn.MaxPool2d(2)]
     return nn.Sequential(*layers, nn.Flatten(), *([model.head] if ways else []))
 

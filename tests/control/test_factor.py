@@ -19,6 +19,7 @@ def matrix(*eigenvalues):
 def test_a_positive_definite_matrix_is_factored_as_it_is():
     Q = matrix(1e-6, 1.0, 2.0, 1e4)
     factor = factorise(Q)
+    assert factor is not None
     assert factor.rho == 0.0
     assert_close(factor.S @ factor.S.T, Q, 1e-14)
     right = torch.arange(4.0, dtype=torch.float64)
@@ -31,6 +32,7 @@ def test_a_positive_definite_matrix_is_factored_as_it_is():
 def test_an_indefinite_matrix_gets_the_first_shift_of_the_ladder_that_is_enough(lowest):
     Q = matrix(lowest, 0.5, 1.0, 2.0)
     factor = factorise(Q)
+    assert factor is not None
     shifted = Q + factor.rho * torch.eye(4, dtype=torch.float64)
     assert_close(factor.S @ factor.S.T, shifted, 1e-13)
     first = 1e-6 * float(Q.diagonal().abs().max())

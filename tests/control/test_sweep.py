@@ -65,13 +65,15 @@ def test_the_sweep_equals_a_dense_riccati_recursion(value, problem, beta):
     c_u = prior_gradient(model, problem["seed"])
     gains, theta = dense.riccati(model, c_u, beta, truncate=value == "diagonal")
     sweep = backward_sweep(model, c_u, beta, value)
+    assert sweep is not None
     assert_close(sweep.theta, theta, 1e-9)
     for ours, reference in zip(sweep.gains, gains, strict=True):
         assert_close(ours.k, reference.k, 1e-9)
         assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
     for t in range(T - 1):  # a sweep keeps the value at its second stage
-        last = backward_sweep(tail(model, t), c_u[t:], beta, value).value_at_second_stage
-        assert_close(dense_value(last), gains[t + 1].V, 1e-9)
+        last = backward_sweep(tail(model, t), c_u[t:], beta, value)
+        assert last is not None
+        assert_close(dense_value(last.value_at_second_stage), gains[t + 1].V, 1e-9)
 
 
 @seeded
@@ -84,12 +86,14 @@ def test_the_condensed_sweep_equals_a_dense_riccati_recursion(problem, beta):
     precisions = beta * (1.0 + torch.arange(T, dtype=torch.float64))
     gains, theta = dense.riccati(model, c_u, precisions)
     sweep = condensed_sweep(model, c_u, precisions)
+    assert sweep is not None
     assert_close(sweep.theta, theta, 1e-9)
     for t, (ours, reference) in enumerate(zip(sweep.gains, gains, strict=True)):
         assert_close(ours.k, reference.k, 1e-9)
         if t:  # before the first stage nothing deviates
             assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
     low_rank = backward_sweep(model, c_u, precisions, "exact")
+    assert low_rank is not None
     assert_close(sweep.largest_eigenvalue, low_rank.largest_eigenvalue, 1e-9)
     assert_close(sweep.largest_gradient, low_rank.largest_gradient, 1e-9)
 
@@ -154,4 +158,6 @@ def test_the_reported_eigenvalue_is_the_largest_of_all_stages():
         float(torch.linalg.eigvalsh(s.F_u.T @ V @ s.F_u)[-1])
         for s, V in zip(dense.dense_stages(model), after, strict=True)
     )
-    assert_close(backward_sweep(model, c_u, 0.7, "exact").largest_eigenvalue, largest, 1e-12)
+    sweep = backward_sweep(model, c_u, 0.7, "exact")
+    assert sweep is not None
+    assert_close(sweep.largest_eigenvalue, largest, 1e-12)

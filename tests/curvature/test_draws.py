@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ class Slow(nn.Module):
         return functional.dropout(x, 0.5, self.training)
 
 
-LAYERS = {
+LAYERS: dict[str, Callable[[], nn.Module]] = {
     "F.dropout": Functional,
     "attention": Attention,
     "rrelu": nn.RReLU,
@@ -111,7 +112,8 @@ def everything(objective, learner, seed=3) -> list[Tensor]:
 
 
 def generators():
-    return torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    numpy = list(np.random.get_state(legacy=True))[1]  # noqa: NPY002
+    return torch.get_rng_state().tolist(), random.getstate(), list(numpy)
 
 
 @pytest.mark.parametrize("kind", ["protonet", "maml", "second order"])

@@ -1,9 +1,11 @@
 """Losses, gradients, randomness and the number of forward passes of an objective."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call, grad
 
 import towpath as tp
@@ -16,7 +18,7 @@ from tests.oracles.training import flat, parameters, random_tasks
 from towpath.curvature import CURVATURES, Curvature
 
 ONES = torch.ones(1, 3, dtype=torch.float64)
-TORCH = {"cross_entropy": F.cross_entropy, "mse": F.mse_loss}
+TORCH: dict[str, Callable[..., Tensor]] = {"cross_entropy": F.cross_entropy, "mse": F.mse_loss}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -72,6 +74,7 @@ def test_losses_and_exact_curvature_of_any_shape_of_output(loss, shape, targets)
     ours = objective.evaluate({"f": outputs}, [target], curvature=curvature)
     assert float(ours.losses) == pytest.approx(float(TORCH[loss](outputs, target)), rel=1e-14)
     H = hessian(TORCH[loss])(outputs, target).reshape(outputs.numel(), -1)
+    assert ours.curvature is not None
     assert_close(ours.curvature[0], H.diagonal(), 1e-13)
 
 

@@ -25,8 +25,21 @@ CHECKSUM = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 MANUAL = "By hand: save it yourself."
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """A server that knows what it was asked for, and can keep a client waiting."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[str] = []
+        self.half_sent, self.released = threading.Event(), threading.Event()
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """What a path answers is in its name."""
+
+    server: Server
 
     def do_GET(self):
         kind = self.path.strip("/").split("/")[0]
@@ -60,11 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.daemon_threads = True
-    served.asked = []
-    served.half_sent = threading.Event()
-    served.released = threading.Event()
+    served = Server()
     thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield served

@@ -32,7 +32,8 @@ def flat_gradient(model, layout, seed):
 @pytest.mark.parametrize("groups", [False, True], ids=["one group", "two groups"])
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_steps_equal_those_of_torch(name, groups, warm):
-    follow_torch(*with_optimiser(name, groups=groups), warm)
+    model, optimizer = with_optimiser(name, groups=groups)
+    follow_torch(model, optimizer, warm)
 
 
 def follow_torch(model, optimizer, warm):
@@ -116,13 +117,17 @@ def test_a_rate_kept_in_a_tensor_is_read():
     model = network()
     optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.25))
     _, held = read_torch(model, optimizer)
-    assert held.dynamics.rules[0].lr == 0.25
+    rule = held.dynamics.rules[0]
+    assert isinstance(rule, tp.Adam)
+    assert rule.lr == 0.25
 
 
 def test_decoupled_decay_of_plain_adam_is_read():
     model = network()
     _, held = read_torch(model, torch.optim.Adam(model.parameters(), decoupled_weight_decay=True))
-    assert held.dynamics.rules[0].decoupled
+    rule = held.dynamics.rules[0]
+    assert isinstance(rule, tp.Adam)
+    assert rule.decoupled
 
 
 class Mine(torch.optim.SGD):

@@ -19,7 +19,10 @@ from towpath.learners import ANIL, MAML, Learner, MetaSGD
 
 STEPS, INNER_LR, META_LR = 3, 0.2, 0.5
 SHOTS = [(1, 3, 2), (2, 2, 2), (5, 1, 1)]
-LOSSES = {"cross_entropy": functional.cross_entropy, "mse": functional.mse_loss}
+LOSSES: dict[str, Callable[..., Tensor]] = {
+    "cross_entropy": functional.cross_entropy,
+    "mse": functional.mse_loss,
+}
 
 Outputs = Iterator[tuple[Episode, Tensor]]
 
@@ -132,7 +135,7 @@ def test_meta_sgd(setting, first_order):
     torch.manual_seed(0)
     model, tasks, loss = setting()
     learner = MetaSGD(model.double(), INNER_LR, STEPS, first_order, loss)
-    rates = list(learner.module.rates.values())
+    rates = list(learner.module.get_submodule("rates").parameters())
     with torch.no_grad():
         for rate in rates:  # a different rate everywhere, some negative
             rate.add_(0.2 * torch.randn_like(rate))

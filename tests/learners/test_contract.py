@@ -2,6 +2,7 @@
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
@@ -261,9 +262,8 @@ def test_regression_improves_with_adaptation(name):
     losses = []
     for steps in (0, 20):
         torch.manual_seed(0)
-        learner = LEARNERS[name](
-            MLP(4, 2, (16,)).double(), inner_lr=0.05, adaptation_steps=steps, loss="mse"
-        )
+        options: dict[str, Any] = {"inner_lr": 0.05, "adaptation_steps": steps, "loss": "mse"}
+        learner = LEARNERS[name](MLP(4, 2, (16,)).double(), **options)
         predictor = learner.adapt(learner.parameters(), task.support_x, task.support_y)
         assert torch.equal(predictor.predict(task.query_x), predictor(task.query_x))
         losses.append(functional.mse_loss(predictor(task.query_x), task.query_y).item())
@@ -325,7 +325,7 @@ def test_meta_sgd_owns_model_and_rates():
     assert list(learner.parameters()) == [f"model.{name}" for name in names] + [
         f"rates.{name.replace('.', '/')}" for name in names
     ]
-    assert all((rate == 0.3).all() for rate in learner.module.rates.values())
+    assert all((rate == 0.3).all() for rate in learner.module.get_submodule("rates").parameters())
     x = torch.rand(2, 4)
     assert torch.equal(learner.module(x), model(x))
     # With every rate equal to inner_lr it is MAML.
@@ -339,7 +339,10 @@ def test_mistakes_are_answered_with_the_remedy():
     learner = MAML(model)
     params = learner.parameters()
     with pytest.raises(ValueError, match=r"without \['head.bias'\].*unknown \['bias'\]"):
-        learner({**{k: v for k, v in params.items() if k != "head.bias"}, "bias": 0}, SMOOTH)
+        learner(
+            {**{k: v for k, v in params.items() if k != "head.bias"}, "bias": torch.zeros(1)},
+            SMOOTH,
+        )
     with pytest.raises(ValueError, match=r"labels 0..3 with 3 outputs; expected labels 0..2"):
         learner(params, classification((1, 1, 1, 1)))
     with pytest.raises(ValueError, match=r"Found torch.float64 targets.*Use loss='mse'"):

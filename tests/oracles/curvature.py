@@ -1,10 +1,13 @@
 """Dense Gauss-Newton matrices and Hessians, from Jacobians of the whole query set."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.func import jacrev
 
-LOSSES = {"cross_entropy": F.cross_entropy, "mse": F.mse_loss}
+LOSSES: dict[str, Callable[..., Tensor]] = {"cross_entropy": F.cross_entropy, "mse": F.mse_loss}
 
 
 def hessian(f):

@@ -34,6 +34,7 @@ def test_the_area_counts_pairs_of_a_wrong_and_a_clean_task(tasks):
         for b, bad_b in tasks
         if bad_a and not bad_b
     ]
+    assert result is not None
     if pairs:
         assert result.area_under_curve == pytest.approx(np.mean(pairs))
     else:
@@ -44,6 +45,7 @@ def test_only_the_last_steps_count_and_the_least_trusted_come_first():
     records = [record(s, [1.0, 3.0], [False, False]) for s in range(5)]
     records.append({"step": 5, "probe": "p", "weights": [[1.0]], "tasks": [[{}]]})
     result = audit(records, last=2)
+    assert result is not None
     assert (result.first_step, result.last_step) == (3, 4)
     assert [task.trust for task in result.tasks] == [0.5, 0.5, 1.5, 1.5]
     assert result.by_group() == [("g0", 0.5, 2), ("g1", 1.5, 2)]
@@ -70,6 +72,8 @@ def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
 def test_trusted_tasks_are_not_judged():
     one = record(1, [0.1, 0.9, 2.0], [True, False, False])
     one["tasks"][2]["trusted"] = True
-    result = audit([one])
+    result, by_label = audit([one]), weight_by_label([one])
+    assert result is not None
     assert [task.index for task in result.tasks] == [10, 11]
-    assert weight_by_label([one])["ratio"] == pytest.approx(0.1 / 0.9)
+    assert by_label is not None
+    assert by_label["ratio"] == pytest.approx(0.1 / 0.9)

@@ -22,8 +22,8 @@ from towpath.training import RecipeError
 from towpath.training.compare import asked_for, run_name
 from towpath.training.summary import weight_by_label
 
-SECTIONS = ("results", "curves", "reached", "time", "weights", "planner", "probes", "episodes")
-SECTIONS += ("theory", "made")
+SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "episodes"]
+SECTIONS += ["theory", "made"]
 
 
 def build(paths, out, **options):
@@ -307,6 +307,7 @@ def test_trusted_tasks_are_neither_clean_nor_wrong(tmp_path):
     assert run.clean == [(1, pytest.approx(0.4))]
     assert list(run.groups) == ["A"]
     ratio = weight_by_label([record])
+    assert ratio is not None
     assert ratio["clean"] == pytest.approx(run.clean[0][1])
 
 

@@ -16,7 +16,7 @@ from towpath.ranks import Ranks, launched
 from towpath.training import Recipe, train
 from towpath.training.reporter import Unheard
 from towpath.training.setup import prepare
-from towpath.weighters import TOW, Uniform
+from towpath.weighters import TOW, Uniform, Weighter
 
 
 def main(folder: Path) -> None:
@@ -38,7 +38,7 @@ def traffic(recipe: Recipe, ranks: Ranks) -> dict[str, Any]:
     goals = [batch[:2] for batch in setup.window(1, recipe.training.steps)[0]]
     shape = {"P": sum(p.numel() for p in params.values()), "T": len(window), "M": len(window[0])}
     result: dict[str, Any] = {**shape, "tensors": len(params)}
-    kinds = {
+    kinds: dict[str, Weighter] = {
         "uniform": Uniform(),
         "tow": TOW(beta=1e-3),
         "targets": TOW.towards_targets(shrink="none"),

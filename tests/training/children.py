@@ -10,6 +10,7 @@ import resource
 import signal
 import sys
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -29,7 +30,7 @@ class Fate:
     """no file may grow beyond (RLIMIT_FSIZE)"""
 
 
-def start(argv: list[str], log: Path, fate: Fate | None = None) -> multiprocessing.Process:
+def start(argv: list[str], log: Path, fate: Fate | None = None) -> BaseProcess:
     """`towpath argv` in a process of its own; what it says goes into `log`."""
     arguments = (argv, str(log), fate or Fate(), dict(os.environ), os.getcwd())
     child = CONTEXT.Process(target=_live, args=arguments, daemon=True)
@@ -71,7 +72,7 @@ def _signal_at_step(fate):
     from towpath.progress import ConsoleReporter
 
     stepped = ConsoleReporter.stepped
-    sent = []
+    sent: list[int] = []
 
     def watch(self, step, record):
         stepped(self, step, record)
@@ -79,7 +80,7 @@ def _signal_at_step(fate):
             sent.append(step)
             os.kill(os.getpid(), fate.signal)
 
-    ConsoleReporter.stepped = watch
+    ConsoleReporter.stepped = watch  # type: ignore[method-assign]  # in the child process alone
 
 
 def _signal_at_write(fate):

@@ -10,10 +10,11 @@ from towpath.config import read_recipe
 from towpath.data import present
 from towpath.data.folders import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
+from towpath.training import train
 from towpath.training.compare import Contestant
-from towpath.training.components import WEIGHTERS
+from towpath.weighters import WEIGHTERS
 
-from .runs import Silent, records, train
+from .runs import Silent, records
 
 ROOT = os.environ.get(DATA_VARIABLE)  # as the session began: fixtures of other tests unset it
 SMALLER = [

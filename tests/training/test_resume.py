@@ -253,6 +253,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
+        assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         before = (path / "records.jsonl").read_bytes()
         with pytest.raises(RecipeError, match="Another process is training in"):

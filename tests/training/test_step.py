@@ -44,7 +44,7 @@ def one_thread():
 
 
 def learner_named(name: str, backbone: str, **options: Any) -> Learner:
-    sizes = {"conv4": {"filters": 4}, "mlp": {"hidden": [8]}}
+    sizes: dict[str, dict[str, Any]] = {"conv4": {"filters": 4}, "mlp": {"hidden": [8]}}
     return make_learner(
         {"name": backbone, **sizes[backbone]},
         {"name": name, **options},
@@ -226,9 +226,12 @@ def dropout_learner() -> Learner:
 def test_active_dropout_is_evaluated_by_one_worker(monkeypatch):
     used: list[int] = []
     real = Workers.map
-    monkeypatch.setattr(
-        Workers, "map", lambda self, work, items: used.extend(items) or real(self, work, items)
-    )
+
+    def noted(self, work, items):
+        used.extend(items)
+        return real(self, work, items)
+
+    monkeypatch.setattr(Workers, "map", noted)
     learner, tasks = dropout_learner(), [classification((1, 1), seed=i) for i in range(4)]
     alone, side_by_side = tp.Objective(learner, workers=1), tp.Objective(learner, workers=2)
     masked = evaluations(alone, learner, tasks)
@@ -244,6 +247,7 @@ def test_active_dropout_is_evaluated_by_one_worker(monkeypatch):
 def test_workers_follow_the_modes_and_buffers_of_each_part():
     torch.manual_seed(0)
     norm = nn.BatchNorm1d(6)
+    assert norm.running_var is not None
     learner = ProtoNet(nn.Sequential(nn.Linear(4, 6), norm, nn.Tanh()).to(F64))
     tasks = [classification((2, 2), seed=i) for i in range(4)]
     alone, side_by_side = tp.Objective(learner, workers=1), tp.Objective(learner, workers=2)

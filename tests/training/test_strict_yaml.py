@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from towpath.config import shipped_recipes
+from towpath.recipes import shipped_recipes
 from towpath.training.strict_yaml import DEEPEST, load_yaml
 
 PLAIN = st.recursive(

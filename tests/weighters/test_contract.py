@@ -3,6 +3,7 @@ works on every learner, backbone and optimiser."""
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -53,11 +54,15 @@ class LookAhead(tp.MiniBatchWeighter):
         return w, {"loss": float(batch.targets.ahead(w, sgd=True).loss)}
 
 
-USERS = {"inverse-gradient": InverseGradient, "surprise": Surprise, "look-ahead": LookAhead}
+USERS: dict[str, Callable[[], Weighter]] = {
+    "inverse-gradient": InverseGradient,
+    "surprise": Surprise,
+    "look-ahead": LookAhead,
+}
 NAMES = [*WEIGHTERS, *USERS]
 # of two images a class little can be left out without losing the plan (at 0.99 the part is the
 # whole), and a plan that never halves its step must take a smaller one at this rate
-GENTLE = {
+GENTLE: dict[str, dict[str, Any]] = {
     "tow-fast": {"query_share": 0.99, "beta": 100.0},
     "tow-targets-fast": {"query_share": 0.5, "spread": 0.2},
     # these weigh equally while they warm up
@@ -338,7 +343,7 @@ def test_a_class_with_the_signature_of_before_is_refused_with_the_new_one():
     ):
 
         class Old(tp.MiniBatchWeighter):
-            def weights(self, losses, gradients, infos, state):
+            def weights(self, losses, gradients, infos, state):  # type: ignore[override]  # the point
                 return losses, state
 
 

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -11,12 +12,12 @@ import towpath as tp
 from tests.oracles import training
 from tests.oracles.compare import assert_close, largest_error
 from towpath.control import Prior, costate_gradient
-from towpath.control.descent import feedback
+from towpath.control.descent import Direction, feedback
 from towpath.weighters.start import Start
 from towpath.weighters.window import WindowProblem
 
 M = 3
-OPTIMISERS = {
+OPTIMISERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "sgd": (tp.SGD, training.sgd, {"lr": 0.2}),
     "momentum": (tp.SGD, training.sgd, {"lr": 0.1, "momentum": 0.8, "dampening": 0.3}),
     "nesterov": (
@@ -199,6 +200,7 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
     u = torch.full((T, M), 1 / M, dtype=torch.float64)
     nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
     direction = feedback(problem.model(nominal), u, nominal.states, prior, value)
+    assert isinstance(direction, Direction)
 
     def J(eps):
         policy = direction.policy(eps)

@@ -398,8 +398,8 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("flat targets", plan_with(targets=[1, 2]), ("targets[0]", "int", "expected a list of tasks")),
     # objective, model, optimiser, seed
     ("a bare function", plan_with(objective=linear), ("function", "expected a tp.Objective")),
-    ("no function", lambda: tp.Objective.from_function(3), ("int", "expected a function")),  # type: ignore[arg-type]
-    ("no learner", lambda: tp.Objective(linear), ("function", "from_function")),  # type: ignore[arg-type]
+    ("no function", lambda: tp.Objective.from_function(3), ("int", "expected a function")),
+    ("no learner", lambda: tp.Objective(linear), ("function", "from_function")),
     ("unknown loss", lambda: tp.Objective.from_function(linear, loss="l2"), ("'l2'", "'mse'")),
     ("model is text", plan_with(model="net"), ("type str", "expected an nn.Module")),
     ("dict with torch.optim", plan_with(model=PROBLEM.params), ("type dict", "tp.Adam(lr=...)")),
@@ -519,7 +519,7 @@ def test_every_option_with_fixed_values_is_in_the_table():
 
 
 def test_a_function_that_returns_no_pair_is_told_so():
-    objective = tp.Objective.from_function(lambda params, task: params["w1"].sum(), loss="mse")  # type: ignore[arg-type, return-value]
+    objective = tp.Objective.from_function(lambda params, task: params["w1"].sum(), loss="mse")  # type: ignore[return-value]
     with pytest.raises(ValueError, match=r"returned Tensor; expected a pair") as caught:
         plan_with(objective=objective)()
     assert "task 0 of the mini-batch" in caught.value.__notes__[0]

@@ -118,7 +118,7 @@ def test_opus_draws_a_share_of_the_tasks_with_the_chances_of_the_softmax():
     count = 4000
     drawn = np.zeros(3)
     for n in range(count):
-        batch = tp.MiniBatch(zeros, zeros[:, None], step=n, targets=Known())  # type: ignore[arg-type]
+        batch = tp.MiniBatch(zeros, zeros[:, None], step=n, targets=Known())
         drawn += tp.OPUS(sample=0.1).weights(batch, {})[0].numpy()  # one of three
     e = np.exp(np.array([0.0, 1.0, 2.0]) / np.std([0.0, 1.0, 2.0]))
     chance = e / e.sum()

@@ -1,6 +1,7 @@
 """Each option of a plan against a computation of its own, written out here."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tests.curvature.test_gauss_newton import diagonals
 from tests.oracles.training import random_tasks
 from tests.weighters.problems import F64, Problem, linear, quadratic, regression, start_of
 from towpath.control import Model, Prior, StageModel, TerminalCost, backward_sweep, descent
-from towpath.control.descent import constrained, feedback
+from towpath.control.descent import Direction, constrained, feedback
 from towpath.weighters.start import Start
 from towpath.weighters.window import WindowProblem
 
@@ -242,6 +243,7 @@ def first_shift(Q: np.ndarray) -> float:
 def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvature):
     beta, u = 1.0, torch.full((2, 2), 0.5, dtype=F64)
     direction = constrained(crafted(curvature), u, Prior(beta, 0.5), "project")
+    assert isinstance(direction, Direction)
     # by hand: the state moves by s = -(J'u_1 + J'u_2) and costs s + curvature/2 s^2
     j = np.array([1.0, 0.5, 1.0, 0.5])
     H, g = beta * np.eye(4) + curvature * np.outer(j, j), -j
@@ -257,6 +259,7 @@ def test_the_feedback_sweep_shifts_the_stage_that_is_indefinite(value):
     beta, C, u = 1.0, -0.41, torch.full((2, 2), 0.5, dtype=F64)
     states = [torch.zeros(1, 1, dtype=F64)] * 2
     direction = feedback(crafted(C), u, states, Prior(beta, 0.5), value)
+    assert isinstance(direction, Direction)
     # by hand, the last stage first: Q_uu = beta I + C j j', q_u = -j, Q_xu = -C j
     j = np.array([1.0, 0.5])
     Q = beta * np.eye(2) + C * np.outer(j, j)
@@ -278,9 +281,7 @@ def test_the_exact_value_gives_the_same_plan_as_a_low_rank_sweep(optimiser, monk
     problem = start_of(regression(4, 3, seed=3, samples=4), optimiser, warm=2, groups=True)
     tow = tp.TOW(beta=0.5, bounds="backtrack", value="exact", adjoint="exact")
     condensed = problem.plan(tow)
-    monkeypatch.setattr(
-        descent, "condensed_sweep", lambda *arguments: backward_sweep(*arguments, "exact")
-    )
+    monkeypatch.setattr(descent, "condensed_sweep", partial(backward_sweep, value="exact"))
     low_rank = problem.plan(tow)
     torch.testing.assert_close(condensed.weights, low_rank.weights, rtol=1e-9, atol=1e-11)
     diagonal = problem.plan(replace(tow, value="diagonal"))

@@ -28,6 +28,7 @@ def test_cvar_solves_its_linear_programme(losses, tail):
     w, _ = weigh(CVaR(tail), losses)
     cap = min(1.0, 1.0 / (tail * len(losses)))
     best = linprog(-np.array(losses), A_eq=np.ones((1, len(losses))), b_eq=[1.0], bounds=(0, cap))
+    assert best.fun is not None
     assert float(w @ torch.tensor(losses, dtype=torch.float64)) == pytest.approx(
         -best.fun, abs=1e-9
     )

@@ -78,7 +78,8 @@ def test_trim_keeps_the_share_rounded_up_whatever_floating_point_says(keep, M, k
 def test_the_mixture_is_that_of_a_textbook_over_many_steps():
     batches = two_kinds(1, 40)
     rows = walked(tp.Mixture(), batches)
-    seen, moved = [], 0
+    seen: list[float] = []
+    moved = 0
     for n, (w, losses) in enumerate(zip(rows, batches, strict=True)):
         seen = [*seen, *losses][-200:]
         expected = np.full(8, 1 / 8) if n < 20 else reference_mixture(seen, losses)
@@ -90,7 +91,7 @@ def test_the_mixture_is_that_of_a_textbook_over_many_steps():
 def test_the_mixture_sees_one_kind_where_there_is_one():
     batches = np.random.default_rng(3).normal(1.0, 0.3, (30, 8))
     rows = walked(tp.Mixture(warmup=0), batches)
-    seen = []
+    seen: list[float] = []
     for w, losses in zip(rows, batches, strict=True):
         seen = [*seen, *losses][-200:]
         np.testing.assert_allclose(w, reference_mixture(seen, losses), rtol=0, atol=1e-6)

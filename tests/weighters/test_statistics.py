@@ -11,12 +11,13 @@ from torch.nn import functional
 import towpath as tp
 from tests.learners.tasks import classification
 from towpath.learners import ANIL, LEARNERS, MAML, ProtoNet
+from towpath.weighters import Weighter
 
 F64 = torch.float64
 T, M = 3, 4
 TASKS = [[classification((3, 3), 2, seed=10 * t + i) for i in range(M)] for t in range(T)]
 GOALS = [[classification((3, 3), 2, seed=90 + 10 * t + i) for i in range(2)] for t in range(T)]
-WEIGHTERS = {
+WEIGHTERS: dict[str, tuple[Weighter, bool]] = {
     "uniform": (tp.Uniform(), False),
     "tow": (tp.TOW(beta=0.05), False),
     "faithful": (tp.TOW.faithful(beta=0.05), False),
@@ -106,7 +107,7 @@ def test_statistics_are_those_of_a_plain_torch_loop(way, name, norm):
         plan.apply_(model, optimizer)
         torch_steps(twin, twin_optimizer, plan.weights, query_loss)
         assert_same(buffers(model), buffers(twin), 1e-9)
-        assert int(model[1].num_batches_tracked) == 3 + (window + 1) * T * M
+        assert int(model.get_submodule("1").num_batches_tracked) == 3 + (window + 1) * T * M
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-10)
 
@@ -134,7 +135,7 @@ def test_every_pass_of_an_inner_loop_counts(workers):
     plan.apply_(model, optimizer)
     torch_steps(twin, twin_optimizer, plan.weights, adapted)
     assert_same(buffers(model), buffers(twin), 1e-9)
-    assert int(model[1].num_batches_tracked) == 3 + T * M * (steps + 1)
+    assert int(model.get_submodule("1").num_batches_tracked) == 3 + T * M * (steps + 1)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -149,7 +150,7 @@ def test_every_learner_learns_statistics_whatever_the_workers(name):
         objective = tp.Objective(learner, workers=workers)
         tp.TOW().plan(objective, learner.module, optimizer, TASKS).apply_(learner.module, optimizer)
         found.append(buffers(learner.module))
-        assert int(learner.model[1].num_batches_tracked) == 3 + T * M * passes
+        assert int(learner.model.get_submodule("1").num_batches_tracked) == 3 + T * M * passes
     assert_same(found[0], found[1], 0.0)
 
 
@@ -166,7 +167,7 @@ def test_statistics_in_single_precision_are_torchs_to_1e_6():
     plan.apply_(model, optimizer)
     for batch in window:
         twin_optimizer.zero_grad()
-        sum(query_loss(twin, task) / M for task in batch).backward()
+        torch.stack([query_loss(twin, task) / M for task in batch]).sum().backward()
         twin_optimizer.step()
     assert_same(buffers(model), buffers(twin), 1e-6)
 

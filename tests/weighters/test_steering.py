@@ -338,6 +338,7 @@ def test_a_part_that_does_not_agree_keeps_uniform_weights_and_trains():
     )
     uniform = tp.Uniform().plan(objective, params, tp.SGD(lr=RATE).init(params), window)
     assert plan.status is tp.Status.NO_AGREEMENT
+    assert plan.agreement is not None
     assert plan.agreement < 0
     torch.testing.assert_close(plan.final.x, uniform.final.x, rtol=1e-12, atol=1e-14)
 
