@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import write
-from towpath.config import read_recipe
+from towpath.recipes.reading import read_recipe
 from towpath.training import train
 from towpath.training.estimate import Estimate
 from towpath.training.reporter import Unheard

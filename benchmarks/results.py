@@ -17,13 +17,13 @@ from typing import Any
 import yaml
 from matplotlib.figure import Figure
 
+from towpath.grid.compare import ASKED, RESULT, compared
+from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import audit
-from towpath.reports.figures import write_figures, write_weights
-from towpath.reports.paper import TABLE_1
+from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.reruns import differences, paper_recipe
-from towpath.training.compare import ASKED, RESULT, compared
-from towpath.training.folder import plain_json
-from towpath.training.recipe import Recipe
+from towpath.reports.sections.paper import TABLE_1
+from towpath.runs.folder import plain_json
 from towpath.training.summary import weight_by_label
 
 DOCS = Path("docs/results")

@@ -1,6 +1,6 @@
 """How the command line must answer a mistake."""
 
-from towpath.cli import main
+from towpath.cli.main import main
 
 
 def refused(argv, capsys):

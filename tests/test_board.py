@@ -1,6 +1,6 @@
 """TensorBoard gets the figures of the records, and changes nothing else."""
 
-from towpath.board import BoardReporter
+from towpath.cli.board import BoardReporter
 from towpath.training import train
 
 from .training.runs import Silent, outcome, records, run, tiny

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import towpath
-from towpath.cli import main
+from towpath.cli.main import main
 
 from .training.runs import TINY, outcome
 

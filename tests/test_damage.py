@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from towpath.cli import main
+from towpath.cli.main import main
 
 from .refusal import refused
 from .training.runs import TINY, run, tiny

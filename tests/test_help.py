@@ -18,9 +18,9 @@ from torch import Tensor
 
 import towpath as tp
 from tests.refusal import refused
-from towpath import cli
-from towpath.config import read_recipe
+from towpath.cli import main as cli
 from towpath.data import SETS
+from towpath.recipes.reading import read_recipe
 
 PARSER = cli._parser()
 
@@ -129,7 +129,8 @@ def test_every_example_does_what_it_says(tmp_path, monkeypatch, capsys):
     # the demo of minutes is for `make demo`: here its command runs with another recipe
     other = {"demo": "quick"}
     monkeypatch.setattr(
-        "towpath.commands.read_recipe", lambda name, **k: read_recipe(other.get(name, name), **k)
+        "towpath.cli.commands.read_recipe",
+        lambda name, **k: read_recipe(other.get(name, name), **k),
     )
     ordered = sorted(LEAVES, key=lambda w: ORDER.index(w[0]) if w[0] in ORDER else len(ORDER))
     for words in ordered:
@@ -182,7 +183,7 @@ def imported(program: str) -> set[str]:
 
 @pytest.mark.parametrize("words", ["--version", "--help", "train --help", "trian", "", "data"])
 def test_what_needs_no_training_does_not_wait_for_torch(words):
-    found = imported(f"from towpath.cli import main\nmain({words.split()!r})")
+    found = imported(f"from towpath.cli.main import main\nmain({words.split()!r})")
     assert not found.intersection(HEAVY)
 
 

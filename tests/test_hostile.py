@@ -17,7 +17,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.wording import LONGEST_MESSAGE
 
 from .refusal import refused

@@ -94,7 +94,7 @@ print("imported")
 """
 TRAINS = """
 from pathlib import Path
-from towpath.cli import main
+from towpath.cli.main import main
 assert main(["train", "tiny.yaml", "--out", "run"]) == 0
 assert not Path("run/.lock").exists()
 """

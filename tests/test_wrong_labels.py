@@ -4,9 +4,9 @@ import re
 import shlex
 from pathlib import Path
 
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.reports.audit import audit
-from towpath.training.folder import RunFolder
+from towpath.runs.folder import RunFolder
 
 PAGE = Path(__file__).parents[1] / "docs" / "wrong-labels.md"
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from towpath.cli import main
+from towpath.cli.main import main
 
 PAGE = Path(__file__).parents[1] / "docs" / "your-own-data.md"
 COLOURS = {"red": (220, 40, 40), "green": (40, 200, 60), "blue": (50, 60, 210)}

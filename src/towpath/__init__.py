@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath import backbones, data, learners, ranks
+    from towpath import backbones, data, distributed, learners
     from towpath.control import Status
-    from towpath.curvature import Objective
     from towpath.data.episode import Episode
     from towpath.dynamics import SGD, Adam
+    from towpath.objective import Objective
     from towpath.training import TrainedLearner, TrainState, load, train_step
     from towpath.weighters import (
         L2RW,
@@ -63,16 +63,16 @@ __all__ = [
     "Uniform",
     "backbones",
     "data",
+    "distributed",
     "learners",
     "load",
-    "ranks",
     "train_step",
 ]
 __getattr__, __dir__ = exports(
     __name__,
     {
         "towpath.control": ("Status",),
-        "towpath.curvature": ("Objective",),
+        "towpath.objective": ("Objective",),
         "towpath.data.episode": ("Episode",),
         "towpath.dynamics": ("SGD", "Adam"),
         "towpath.training": ("TrainedLearner", "TrainState", "load", "train_step"),

@@ -2,7 +2,7 @@
 
 import sys
 
-from towpath.cli import main
+from towpath.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

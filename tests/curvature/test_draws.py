@@ -14,8 +14,8 @@ from torch.utils.checkpoint import checkpoint
 
 import towpath as tp
 from tests.learners.tasks import classification
-from towpath.curvature import Curvature
 from towpath.learners import MAML, ProtoNet
+from towpath.objective import Curvature
 
 F64 = torch.float64
 

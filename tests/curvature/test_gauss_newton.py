@@ -10,7 +10,7 @@ from tests.curvature.tasks import functions, images, plain
 from tests.oracles.compare import assert_close, largest_error
 from tests.oracles.curvature import gauss_newton
 from tests.oracles.training import P, parameters, random_tasks
-from towpath.curvature import Curvature
+from towpath.objective import Curvature
 
 LOSSES = ["cross_entropy", "mse"]
 KINDS = list(functions("mse"))

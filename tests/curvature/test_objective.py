@@ -15,7 +15,7 @@ from tests.oracles.compare import assert_close
 from tests.oracles.curvature import hessian
 from tests.oracles.torch_training import network, objective_of, with_optimiser
 from tests.oracles.training import flat, parameters, random_tasks
-from towpath.curvature import CURVATURES, Curvature
+from towpath.objective import CURVATURES, Curvature
 
 ONES = torch.ones(1, 3, dtype=torch.float64)
 TORCH: dict[str, Callable[..., Tensor]] = {"cross_entropy": F.cross_entropy, "mse": F.mse_loss}

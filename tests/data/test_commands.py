@@ -10,7 +10,7 @@ from PIL import Image
 import towpath
 from tests.data.makers import encoded, picture, write_tree
 from tests.data.test_loaders import CUB, mini_tables, omniglot_files
-from towpath import cli
+from towpath.cli import main as cli
 from towpath.data import SETS, verify
 from towpath.data.errors import DataError
 from towpath.data.verification import require
@@ -176,7 +176,7 @@ def test_a_defect_of_ours_is_exit_code_1(run, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr("towpath.data.commands.list_sets", broken)
+    monkeypatch.setattr("towpath.cli.data.list_sets", broken)
     code, _, err = run("list")
     assert code == 1
     assert "ZeroDivisionError" in err

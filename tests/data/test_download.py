@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from tests.data.makers import write_tree
-from towpath import cli
+from towpath.cli import main as cli
 from towpath.data.download import RemoteFile, fetch
 from towpath.data.errors import DataError, DownloadError
 from towpath.data.registry import SETS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.data.test_glyphs import nearest_neighbour_accuracy
-from towpath import cli
+from towpath.cli import main as cli
 from towpath.data import EpisodeSampler, EpisodeSpec, load
 from towpath.data.archive import unpack
 from towpath.data.omniglot import VALIDATION_ALPHABETS

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import yaml
 
 from tests.scale.processes import ended, torchrun
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.weighters.registry import WEIGHTERS
 
 STEPS = 12

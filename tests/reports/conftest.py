@@ -5,9 +5,9 @@ import os
 import pytest
 from rich.console import Console
 
-from towpath.progress import ConsoleReporter
+from towpath.cli.progress import ConsoleReporter
+from towpath.recipes.recipe import Recipe
 from towpath.training import begin_comparison, run_comparison
-from towpath.training.recipe import Recipe
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from towpath.training.compare import ASKED, run_name
-from towpath.training.recipe import Recipe
+from towpath.grid.compare import ASKED, run_name
+from towpath.recipes.recipe import Recipe
 
 GROUPS = [f"Alphabet {i}" for i in range(20)]
 WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.training.runs import run, tiny
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.reports import audit
 from towpath.training.summary import weight_by_label
 

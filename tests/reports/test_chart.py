@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports.reading import Page
-from towpath.reports.chart import (
+from towpath.reports.charts.scale import Scale, fitted, log_ticks, nice_ticks, tick_text
+from towpath.reports.charts.series import Band, every_nth, moving_average, over_seeds, pooled
+from towpath.reports.charts.svg import (
     Axes,
     HeatRow,
     Interval,
@@ -18,8 +20,6 @@ from towpath.reports.chart import (
     interval_chart,
     line_chart,
 )
-from towpath.reports.scale import Scale, fitted, log_ticks, nice_ticks, tick_text
-from towpath.reports.series import Band, every_nth, moving_average, over_seeds, pooled
 
 WORDS = Words("chart", "A <title>", "what & how")
 FINITE = st.floats(-1e6, 1e6)

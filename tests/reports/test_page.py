@@ -12,14 +12,14 @@ from scipy import stats
 
 from tests.reports import synthetic
 from tests.reports.reading import Page
-from towpath.cli import main
-from towpath.commands import Common, demo
-from towpath.reports.figures import write_weights
+from towpath.cli.commands import Common, demo
+from towpath.cli.main import main
+from towpath.grid.compare import asked_for, run_name
+from towpath.reports.charts.figures import write_weights
 from towpath.reports.page import write_report
-from towpath.reports.runs import read_run
+from towpath.runs.read import read_run
 from towpath.theory import weight_deviation
 from towpath.training import RecipeError
-from towpath.training.compare import asked_for, run_name
 from towpath.training.summary import weight_by_label
 
 SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "episodes"]
@@ -317,7 +317,7 @@ def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
     out = tmp_path / "demo"
     shutil.copytree(comparison, out)  # finished, so nothing is trained
     recipe = asked_for(out)[0]
-    monkeypatch.setattr("towpath.commands.read_recipe", lambda name, budget: recipe)
+    monkeypatch.setattr("towpath.cli.commands.read_recipe", lambda name, budget: recipe)
     with (tmp_path / "said.txt").open("w") as said:
         console = Console(file=said, width=200)
         with pytest.raises(RecipeError, match="Choose another --out"):

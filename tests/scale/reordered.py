@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from towpath.curvature.gradients import Columns, Rows
+from towpath.objective.gradients import Columns, Rows
 
 ORDERS = ("reversed", "in halves", "in thirds")
 """`in halves` adds up the tasks 0, 2, 4, ... and 1, 3, 5, ... as two ranks do"""

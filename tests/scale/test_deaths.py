@@ -12,7 +12,7 @@ import yaml
 
 import towpath
 from tests.training.runs import TINY, Silent, outcome
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.training import Recipe, resume, train
 
 from .processes import living, mark_of, settled, started, torchrun

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from tests.training.runs import Silent, outcome, tiny
+from towpath.grid.engines import InProcess, Subprocesses
 from towpath.training import ComparisonIncompleteError, begin_comparison, run_comparison
-from towpath.training.engines import InProcess, Subprocesses
 
 from .processes import ended, living, mark_of, settled, started
 

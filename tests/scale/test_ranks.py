@@ -10,9 +10,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from tests.training.runs import Silent, records
-from towpath.ranks import ALONE, Ranks
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.traffic import Traffic
 from towpath.training import Recipe, train
-from towpath.training.traffic import Traffic
 
 from .processes import ended, torchrun
 from .recipes import CASES, MORE, recipes

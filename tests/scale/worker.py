@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from towpath.ranks import Ranks, launched
+from towpath.distributed.ranks import Ranks, launched
 from towpath.training import Recipe, train
 from towpath.training.reporter import Unheard
 from towpath.training.setup import prepare

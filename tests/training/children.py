@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["towpath.cli", "tests.training.children"])
+CONTEXT.set_forkserver_preload(["towpath.cli.main", "tests.training.children"])
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _live(argv, log, fate, environment, folder):
         _signal_at_step(fate)
     if fate.at_write:
         _signal_at_write(fate)
-    from towpath.cli import main
+    from towpath.cli.main import main
 
     code = main(argv)
     for stream in (sys.stdout, sys.stderr):
@@ -69,7 +69,7 @@ def _live(argv, log, fate, environment, folder):
 
 
 def _signal_at_step(fate):
-    from towpath.progress import ConsoleReporter
+    from towpath.cli.progress import ConsoleReporter
 
     stepped = ConsoleReporter.stepped
     sent: list[int] = []

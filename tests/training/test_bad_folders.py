@@ -11,7 +11,7 @@ import yaml
 
 from tests.refusal import refused
 from tests.training import children
-from towpath.cli import main
+from towpath.cli.main import main
 from towpath.training import RecipeError, TrainingStoppedError, begin_comparison, resume, train
 
 from .forging import forge

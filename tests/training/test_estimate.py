@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from tests.training.runs import tiny
-from towpath.cli import main
+from towpath.cli.main import main
+from towpath.recipes.typed import RecipeError
 from towpath.training.estimate import TRIALS, estimate, window_work
 from towpath.training.memory import free_memory
 from towpath.training.setup import prepare
-from towpath.training.typed import RecipeError
 from towpath.weighters import TOW
 
 

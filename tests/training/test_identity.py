@@ -10,10 +10,10 @@ import yaml
 
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
-from towpath.cli import main
+from towpath.cli.main import main
+from towpath.grid.compare import compared
+from towpath.runs.identity import Identity, differences
 from towpath.training import RecipeError, RunFolder, begin_comparison, resume, run_comparison, train
-from towpath.training.compare import compared
-from towpath.training.identity import Identity, differences
 
 from .forging import forge, header
 from .runs import Killed, Silent, Stopping, outcome, run, tiny

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from towpath.config import read_recipe
 from towpath.data import present
 from towpath.data.folders import DATA_VARIABLE
+from towpath.grid.compare import Contestant
 from towpath.recipes import shipped_recipes
+from towpath.recipes.reading import read_recipe
 from towpath.training import train
-from towpath.training.compare import Contestant
 from towpath.weighters import WEIGHTERS
 
 from .runs import Silent, records

@@ -247,7 +247,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(Killed):
         train(path, tiny(), Stopping(17, Killed))
-    held = "import sys, towpath.training.folder as f, pathlib\n"
+    held = "import sys, towpath.runs.folder as f, pathlib\n"
     held += f"with f.RunFolder(pathlib.Path({str(path)!r})).held():\n"
     held += "    print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(

@@ -5,8 +5,8 @@ import torch
 
 import towpath as tp
 from tests.training.ahead import Ahead
+from towpath.recipes.components import component_wants_targets
 from towpath.training import Recipe, RecipeError, resume, train
-from towpath.training.components import component_wants_targets
 from towpath.training.estimate import estimate, window_work
 from towpath.training.setup import prepare
 from towpath.weighters import WEIGHTERS

@@ -15,16 +15,16 @@ from torch import Tensor, nn
 
 import towpath as tp
 from tests.learners.tasks import classification
+from towpath.cli.progress import ConsoleReporter
 from towpath.control import quadratic
-from towpath.curvature import Curvature
-from towpath.curvature.workers import Workers
 from towpath.learners import MAML, Learner, ProtoNet
-from towpath.progress import ConsoleReporter
+from towpath.objective import Curvature
+from towpath.objective.workers import Workers
+from towpath.recipes.components import make_learner, make_optimizer
+from towpath.recipes.recipe import Recipe
+from towpath.runs.folder import RunFolder
 from towpath.training import TrainingStoppedError, train
 from towpath.training.checkpoint import Origin, load_checkpoint
-from towpath.training.components import make_learner, make_optimizer
-from towpath.training.folder import RunFolder
-from towpath.training.recipe import Recipe
 from towpath.training.setup import prepare
 from towpath.training.state import TrainState
 from towpath.training.step import train_step

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from towpath.recipes import shipped_recipes
-from towpath.training.strict_yaml import DEEPEST, load_yaml
+from towpath.recipes.strict_yaml import DEEPEST, load_yaml
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -15,7 +15,7 @@ import towpath as tp
 from tests.learners.tasks import classification
 from towpath.backbones import BACKBONES
 from towpath.learners import LEARNERS, ProtoNet
-from towpath.training.components import make_learner, make_optimizer, make_weighter
+from towpath.recipes.components import make_learner, make_optimizer, make_weighter
 from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_targets
 
 T, M = 3, 4

@@ -14,7 +14,7 @@ from tests.oracles.compare import assert_close, largest_error
 from towpath.control import Prior, costate_gradient
 from towpath.control.descent import Direction, feedback
 from towpath.weighters.start import Start
-from towpath.weighters.window import WindowProblem
+from towpath.weighters.tow.problem import WindowProblem
 
 M = 3
 OPTIMISERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {

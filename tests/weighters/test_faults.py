@@ -21,8 +21,8 @@ from tests.weighters.problems import (
     snapshot,
     trained,
 )
-from towpath.weighters import window as window_module
-from towpath.weighters.rollout import CostTerms
+from towpath.weighters.tow import problem as window_module
+from towpath.weighters.tow.rollout import CostTerms
 
 T, M = 3, 3
 BOUNDS = ["project", "simplex", "backtrack"]

@@ -29,7 +29,7 @@ from tests.weighters.problems import (
 )
 from towpath.control import Prior, costate_gradient
 from towpath.weighters.start import Start
-from towpath.weighters.window import WindowProblem
+from towpath.weighters.tow.problem import WindowProblem
 
 few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 

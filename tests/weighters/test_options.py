@@ -19,7 +19,7 @@ from tests.weighters.problems import F64, Problem, linear, quadratic, regression
 from towpath.control import Model, Prior, StageModel, TerminalCost, backward_sweep, descent
 from towpath.control.descent import Direction, constrained, feedback
 from towpath.weighters.start import Start
-from towpath.weighters.window import WindowProblem
+from towpath.weighters.tow.problem import WindowProblem
 
 # normalise="softmax"
 

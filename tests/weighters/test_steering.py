@@ -10,7 +10,7 @@ from tests.learners import tasks
 from towpath.dynamics import OptimiserState
 from towpath.flat import Layout
 from towpath.learners import MAML, ProtoNet
-from towpath.weighters.steering import by_chance, nearest
+from towpath.weighters.tow.part import by_chance, nearest
 
 T, M = 3, 4
 WAYS, QUERY = 3, 6

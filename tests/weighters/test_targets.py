@@ -11,7 +11,7 @@ from torch import Tensor
 import towpath as tp
 from towpath.dynamics import OptimiserState
 from towpath.weighters import Muted
-from towpath.weighters.targets import Targets
+from towpath.weighters.rules.targets import Targets
 
 M, N, LR = 4, 3, 0.05
 OPTIMISERS: dict[str, tp.SGD | tp.Adam] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from towpath.curvature.losses import Loss, rademacher
+from towpath.losses import Loss, rademacher
 
 Backward = Callable[[Tensor, Tensor], Tensor]
 """(outputs, cotangent) -> vector-Jacobian product `[P]`; the graph stays alive."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from towpath.curvature.losses import rademacher
+from towpath.losses import rademacher
 
 Product = Callable[[Tensor], Tensor]
 """vector `[P]` -> Hessian times vector `[P]`."""

@@ -1,7 +1,7 @@
 """What run folders say, as tables, figures and one HTML page."""
 
 from towpath.reports.audit import Audit, audit, audit_table
-from towpath.reports.figures import write_figures, write_sample_tasks
+from towpath.reports.charts.figures import write_figures, write_sample_tasks
 from towpath.reports.page import write_report
 from towpath.reports.tables import comparison_table
 

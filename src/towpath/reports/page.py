@@ -7,21 +7,21 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from towpath.files import Output
+from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
-from towpath.reports.made import made_section, theory_section
-from towpath.reports.outcome import (
+from towpath.reports.reruns import study_differences
+from towpath.reports.sections.made import made_section, theory_section
+from towpath.reports.sections.outcome import (
     curves_section,
     finding,
     reached_section,
     results_section,
     time_section,
 )
-from towpath.reports.paper_page import paper_chapter
-from towpath.reports.planner import planner_section
-from towpath.reports.reruns import study_differences
-from towpath.reports.study import Study, read_studies
-from towpath.reports.weights import probes_section, samples_section, weights_section
-from towpath.training.typed import RecipeError
+from towpath.reports.sections.paper_page import paper_chapter
+from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.weights import probes_section, samples_section, weights_section
+from towpath.runs.study import Study, read_studies
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 SECTIONS = (

@@ -19,12 +19,12 @@ from towpath.data.glyphs import load_glyphs
 from towpath.data.registry import SETS
 from towpath.learners import LEARNERS
 from towpath.recipes import shipped_recipes
-from towpath.reports import paper
-from towpath.reports.runs import RunData
-from towpath.reports.study import Study
-from towpath.training.components import OPTIMIZERS, component_wants_targets, weighter_options
-from towpath.training.recipe import COMPONENTS, Component, Recipe
-from towpath.training.typed import RecipeError
+from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
+from towpath.recipes.recipe import COMPONENTS, Component, Recipe
+from towpath.recipes.typed import RecipeError
+from towpath.reports.sections import paper
+from towpath.runs.read import RunData
+from towpath.runs.study import Study
 from towpath.weighters import WEIGHTERS
 
 MAY_DIFFER = frozenset(

@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath.training.compare import (
+    from towpath.grid.compare import (
         ComparisonIncompleteError,
         begin_comparison,
         is_comparison,
         run_comparison,
     )
+    from towpath.recipes.recipe import Recipe
+    from towpath.recipes.typed import RecipeError
+    from towpath.runs.folder import RunFolder
     from towpath.training.deploy import TrainedLearner, load
     from towpath.training.errors import TrainingStoppedError
     from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
-    from towpath.training.folder import RunFolder
     from towpath.training.loop import resume, train
-    from towpath.training.recipe import Recipe
     from towpath.training.reporter import Reporter
     from towpath.training.state import TrainState
     from towpath.training.step import train_step
-    from towpath.training.typed import RecipeError
 
 __all__ = [
     "ComparisonIncompleteError",
@@ -46,7 +46,7 @@ __all__ = [
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "towpath.training.compare": (
+        "towpath.grid.compare": (
             "ComparisonIncompleteError",
             "begin_comparison",
             "is_comparison",
@@ -59,13 +59,13 @@ __getattr__, __dir__ = exports(
             "evaluate",
             "paired_difference",
         ),
-        "towpath.training.folder": ("RunFolder",),
+        "towpath.runs.folder": ("RunFolder",),
         "towpath.training.errors": ("TrainingStoppedError",),
         "towpath.training.loop": ("resume", "train"),
-        "towpath.training.recipe": ("Recipe",),
+        "towpath.recipes.recipe": ("Recipe",),
         "towpath.training.reporter": ("Reporter",),
         "towpath.training.state": ("TrainState",),
         "towpath.training.step": ("train_step",),
-        "towpath.training.typed": ("RecipeError",),
+        "towpath.recipes.typed": ("RecipeError",),
     },
 )

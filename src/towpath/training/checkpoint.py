@@ -22,10 +22,10 @@ from torch import Tensor
 
 from towpath.dynamics import OptimiserState
 from towpath.files import write
-from towpath.training.belonging import is_count, is_number, prefix_digest, require_regular
-from towpath.training.folder import RunFolder
+from towpath.recipes.typed import RecipeError
+from towpath.runs.belonging import is_count, is_number, prefix_digest, require_regular
+from towpath.runs.folder import RunFolder
 from towpath.training.state import TrainState
-from towpath.training.typed import RecipeError
 
 logger = logging.getLogger(__name__)
 FORMAT = 1

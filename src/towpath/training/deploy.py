@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from towpath.learners import Learner, Predictor
+from towpath.recipes.components import make_learner, make_optimizer
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.typed import RecipeError
+from towpath.runs.folder import RunFolder
 from towpath.training.checkpoint import Origin, load_checkpoint
-from towpath.training.components import make_learner, make_optimizer
-from towpath.training.folder import RunFolder
 from towpath.training.loop import chosen_params
-from towpath.training.recipe import Recipe
 from towpath.training.setup import torch_dtype
 from towpath.training.state import TrainState
-from towpath.training.typed import RecipeError
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 import torch
 
-from towpath.training.typed import RecipeError
+from towpath.recipes.typed import RecipeError
 from towpath.wording import nearest
 
 

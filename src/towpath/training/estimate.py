@@ -15,14 +15,14 @@ from typing import TypeVar
 
 import torch
 
-from towpath.curvature import Curvature
-from towpath.ranks import ranks_of_this_machine
+from towpath.distributed.ranks import ranks_of_this_machine
+from towpath.objective import Curvature
+from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
 from towpath.training.memory import free_memory
 from towpath.training.setup import Setup
-from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, MiniBatchWeighter, Weighter, wants_targets
-from towpath.weighters.site import FORWARD
+from towpath.weighters.rules.site import FORWARD
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import stats
 from torch import Tensor
 
-from towpath.curvature import Objective
+from towpath.objective import Objective
 
 Array = npt.NDArray[np.float64]
 SIDE_BY_SIDE = 8

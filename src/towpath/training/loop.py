@@ -18,20 +18,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from towpath.ranks import ALONE, LostRankError, Ranks, restarts
-from towpath.training.checkpoint import (
-    Best,
-    Checkpoint,
-    Origin,
-    check_weighter_state,
-    load_checkpoint,
-    save_checkpoint,
-)
-from towpath.training.components import weighter_options
-from towpath.training.errors import TrainingStoppedError
-from towpath.training.estimate import estimate
-from towpath.training.evaluation import Score, evaluate
-from towpath.training.folder import (
+from towpath.distributed.ranks import ALONE, LostRankError, Ranks, restarts
+from towpath.recipes.components import weighter_options
+from towpath.recipes.recipe import Recipe
+from towpath.runs.folder import (
     CONFIG,
     NoRecords,
     Records,
@@ -41,8 +31,18 @@ from towpath.training.folder import (
     refuse_existing,
     versions,
 )
-from towpath.training.identity import tell_of_old
-from towpath.training.recipe import Recipe
+from towpath.runs.identity import tell_of_old
+from towpath.training.checkpoint import (
+    Best,
+    Checkpoint,
+    Origin,
+    check_weighter_state,
+    load_checkpoint,
+    save_checkpoint,
+)
+from towpath.training.errors import TrainingStoppedError
+from towpath.training.estimate import estimate
+from towpath.training.evaluation import Score, evaluate
 from towpath.training.reporter import Reporter, Unheard
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
 from towpath.training.step import plan_statistics, train_step

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from towpath.training.typed import RecipeError
+from towpath.recipes.typed import RecipeError
 
 
 def require_memory(needed: int, free: int | None, what: str, remedy: str) -> None:

@@ -14,24 +14,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from towpath.curvature import Objective
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
+from towpath.distributed.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
 from towpath.files import expanded
 from towpath.learners import Learner
-from towpath.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
-from towpath.training.components import (
+from towpath.objective import Objective
+from towpath.recipes.components import (
     data_options,
     make_learner,
     make_optimizer,
     make_weighter,
     options_beside,
 )
+from towpath.recipes.recipe import Probe, Recipe
+from towpath.recipes.typed import RecipeError
 from towpath.training.device import device_named
 from towpath.training.memory import free_memory, require_memory
-from towpath.training.recipe import Probe, Recipe
 from towpath.training.state import TrainState
-from towpath.training.typed import RecipeError
 from towpath.weighters import TOW, Weighter, wants_targets
 from towpath.wording import quoted
 

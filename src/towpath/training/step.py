@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import Tensor
 
-from towpath.curvature import Objective
+from towpath.objective import Objective
 from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
-from towpath.weighters.window import stage_seed
+from towpath.weighters.tow.problem import stage_seed
 
 Record = dict[str, Any]
 Window = Sequence[Sequence[Any]]

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, json_digest, versions
+from towpath.runs.identity import KEY
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.evaluation import Score
-from towpath.training.folder import EVALUATIONS, SUMMARY, RunFolder, json_digest, versions
-from towpath.training.identity import KEY
 from towpath.training.setup import Setup
 
 

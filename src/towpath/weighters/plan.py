@@ -13,9 +13,9 @@ from rich.text import Text
 from torch import Tensor, nn
 
 from towpath.control import Iteration, Status
-from towpath.curvature.draws import evaluating
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
+from towpath.objective.draws import evaluating
 from towpath.weighters.muted import Muted
 
 # What is printed of a plan: no cell is cut at WIDTH.

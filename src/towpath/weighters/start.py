@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from towpath.curvature import Evaluation, Objective
-from towpath.curvature.draws import evaluating
-from towpath.curvature.live import LiveModel, Values
+from towpath.distributed.ranks import Ranks
 from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
 from towpath.flat import Layout
-from towpath.ranks import Ranks
+from towpath.objective import Evaluation, Objective
+from towpath.objective.draws import evaluating
+from towpath.objective.live import LiveModel, Values
 
 Result = TypeVar("Result")
 Window = Sequence[Sequence[Any]]

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from towpath.validation import at_least
-from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
 Array = npt.NDArray[np.float64]

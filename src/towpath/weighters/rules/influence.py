@@ -1,7 +1,7 @@
 """Rules that weigh a task by what it does for the targets, one step ahead.
 
 `v` is the gradient of the targets' summed loss, `g_i` a task's gradient and `s_i` its influence in
-the optimiser's own geometry (`towpath.weighters.targets`).
+the optimiser's own geometry (`towpath.weighters.rules.targets`).
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from towpath.validation import at_least, between
-from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import share_of
-from towpath.weighters.window import stage_seed
+from towpath.weighters.tow.problem import stage_seed
 
 
 @dataclass(frozen=True)

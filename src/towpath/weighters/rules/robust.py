@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from towpath.validation import at_least, between
-from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
 LARGEST_EXPONENT = 600.0

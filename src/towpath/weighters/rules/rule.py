@@ -1,8 +1,8 @@
 """What all rules share: one method, stepped through the mini-batches of a window.
 
 A rule implements `weights(batch, state) -> (weights, state)`: from what a mini-batch says
-(`towpath.weighters.minibatch`) and what the rule remembers (a dict of plain numbers, strings and
-lists) to the weights `[M]` and what it remembers next. This base class steps it through the T
+(`towpath.weighters.rules.minibatch`) and what the rule remembers (a dict of plain numbers, strings
+and lists) to the weights `[M]` and what it remembers next. This base class steps it through the T
 mini-batches of a window, so that every rule has the same `plan` call as TOW.
 """
 
@@ -19,14 +19,14 @@ import torch
 from torch import Tensor
 
 from towpath.control import Status
-from towpath.curvature import Evaluation, Objective, Rows
-from towpath.curvature.live import Values
 from towpath.dynamics import State
-from towpath.weighters.minibatch import MiniBatch
+from towpath.objective import Evaluation, Objective, Rows
+from towpath.objective.live import Values
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
-from towpath.weighters.rollout import stacked_accuracies
-from towpath.weighters.site import Site
+from towpath.weighters.rules.minibatch import MiniBatch
+from towpath.weighters.rules.site import Site
+from towpath.weighters.rules.targets import BadTargetsError, Targets
 from towpath.weighters.start import (
     ModelLike,
     OptimizerLike,
@@ -36,8 +36,8 @@ from towpath.weighters.start import (
     checked_targets,
     checked_window,
 )
-from towpath.weighters.targets import BadTargetsError, Targets
-from towpath.weighters.window import stage_seed
+from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.tow.rollout import stacked_accuracies
 
 
 @dataclass

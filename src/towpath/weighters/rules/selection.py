@@ -15,7 +15,7 @@ from torch import Tensor
 
 from towpath.data.episode import ROUNDING
 from towpath.validation import at_least, between
-from towpath.weighters.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
 Array = npt.NDArray[np.float64]

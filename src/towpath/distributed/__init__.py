@@ -1,0 +1,13 @@
+"""Several processes: what they exchange, how they are launched and stopped, what they send."""
+
+from typing import TYPE_CHECKING
+
+from towpath.lazy import exports
+
+if TYPE_CHECKING:
+    from towpath.distributed.ranks import ALONE, Ranks, launched
+
+__all__ = ["ALONE", "Ranks", "launched"]
+__getattr__, __dir__ = exports(
+    __name__, {"towpath.distributed.ranks": ("ALONE", "Ranks", "launched")}
+)

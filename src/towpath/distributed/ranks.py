@@ -1,0 +1,309 @@
+"""Several processes that share the tasks of a mini-batch: who owns what, and what is sent.
+
+    R            number of ranks (processes), started by torchrun
+    tasks        rank r evaluates the tasks r, r + R, r + 2R, ... of every mini-batch (maybe none)
+    coordinates  rank r owns one slice of the P parameters, of ceil(P / R) at most
+
+Two collectives are all there is: all-to-all and all-gather. A sum of large arrays is made slice by
+slice, each by the rank that owns it, and a sum of a few numbers by every rank from the same numbers
+in the order of the ranks: so all ranks hold the same bits and take the same branches. `ALONE` is
+the group of one, in which every method gives back what it got.
+"""
+
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from towpath.distributed.torchrun import (
+    LostRankError,
+    is_launched,
+    launched_rank,
+    launched_size,
+    ranks_of_this_machine,
+    restarts,
+)
+
+__all__ = [
+    "ALONE",
+    "LostRankError",
+    "Ranks",
+    "is_launched",
+    "launched",
+    "launched_rank",
+    "launched_size",
+    "own_device",
+    "ranks_of_this_machine",
+    "restarts",
+]
+Result = TypeVar("Result")
+TIMEOUT_VARIABLE = "TOWPATH_RANK_TIMEOUT"
+TIMEOUT_SECONDS = 300.0
+"""How long a rank waits for the others. A rank that dies is noticed at once; this is for one that
+hangs, so it must be longer than the slowest task and the slowest disk."""
+
+
+class Ranks:
+    """The ranks of a run as one of them sees them."""
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+        self.sent = 0
+        """bytes that this rank has sent to the others"""
+        self.exchanges = 0
+        """in so many exchanges of all ranks"""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the one rank that writes files and shows progress."""
+        return self.rank == 0
+
+    # who owns what
+
+    def own(self, count: int) -> range:
+        """Indices of this rank's tasks among `count`."""
+        return range(self.rank, count, self.size)
+
+    def part(self, whole: Tensor) -> Tensor:
+        """This rank's coordinates of an array `[..., P]`; a copy, so that the rest can be freed."""
+        if self.size == 1:
+            return whole
+        start, stop = self.bounds(whole.shape[-1])
+        return whole[..., start:stop].clone()
+
+    def bounds(self, P: int, rank: int | None = None) -> tuple[int, int]:
+        """First coordinate of a rank's slice, and the one after its last."""
+        length, rank = -(-P // self.size), self.rank if rank is None else rank
+        return min(rank * length, P), min((rank + 1) * length, P)
+
+    # rows of tasks, columns of coordinates
+
+    def gathered(self, rows: Tensor, count: int) -> Tensor:
+        """From each rank the rows `[m, n]` of its own tasks: those of all, `[count, n]`."""
+        if self.size == 1:
+            return rows
+        most = -(-count // self.size)
+        padded = rows.new_zeros(most, rows.shape[1])
+        padded[: len(rows)] = rows
+        # task i lies at [i % R, i // R]
+        return self._all_gather(padded).transpose(0, 1).reshape(-1, rows.shape[1])[:count]
+
+    def columns(self, rows: Tensor, count: int) -> Tensor:
+        """From each rank the rows `[m, P]` of its own tasks: own coordinates of all, `[count, c]`.
+
+        The transposition sends (R - 1) / R of the rank's own rows; to gather them everywhere would
+        send R - 1 times all of them.
+        """
+        if self.size == 1:
+            return rows
+        width = self._width(rows.shape[1])
+        counts = [len(range(rank, count, self.size)) for rank in range(self.size)]
+        received = self._all_to_all(rows, [n * width for n in counts])
+        result = rows.new_empty(count, width)
+        for rank, block in enumerate(received):
+            result[rank :: self.size] = block.view(counts[rank], width)
+        return result
+
+    # sums
+
+    def summed_part(self, mine: Tensor) -> Tensor:
+        """The sum over ranks of arrays `[..., P]`, at this rank's own coordinates."""
+        if self.size == 1:
+            return mine
+        shape = (*mine.shape[:-1], self._width(mine.shape[-1]))
+        numbers = mine[..., :1].numel() * shape[-1]
+        received = self._all_to_all(mine, [numbers] * self.size)
+        return torch.stack(received).sum(0).view(shape)
+
+    def joined(self, part: Tensor, P: int) -> Tensor:
+        """The whole vector `[P]` of which each rank holds its own coordinates."""
+        if self.size == 1:
+            return part
+        padded = part.new_zeros(-(-P // self.size))
+        padded[: len(part)] = part
+        return self._all_gather(padded).reshape(-1)[:P]
+
+    def summed(self, mine: Tensor) -> Tensor:
+        """The sum over ranks of vectors `[P]`, whole, on every rank."""
+        return mine if self.size == 1 else self.joined(self.summed_part(mine), len(mine))
+
+    def total(self, few: Tensor) -> Tensor:
+        """The sum over ranks of a few numbers, on every rank, in one exchange."""
+        return few if self.size == 1 else self._all_gather(few.contiguous()).sum(0)
+
+    # one decision for all
+
+    def first(self, call: Callable[[], Result]) -> Result:
+        """What `call` gives on the first rank; wrong input that it finds is raised on all."""
+        if self.size == 1:
+            return call()
+        import torch.distributed as dist
+
+        answer: list[Any] = [None, None]
+        if self.is_first:
+            try:
+                answer = [call(), None]
+            except ValueError as error:
+                answer = [None, error]
+        with self._together():
+            dist.broadcast_object_list(answer, src=0)
+        if answer[1] is not None:
+            raise answer[1]
+        result: Result = answer[0]
+        return result
+
+    def check_agreement(self, arrays: Sequence[Tensor]) -> None:
+        """LostRankError unless all ranks hold the same bits."""
+        if self.size == 1:
+            return
+        sums = [_fingerprint(array) for array in arrays]
+        all_sums = self._all_gather(torch.stack(sums))
+        if not bool((all_sums == all_sums[0]).all()):
+            raise LostRankError(
+                f"The {self.size} ranks found different parameters after the same window; expected "
+                "the same bits on all. Use machines with the same processor and the same versions, "
+                "then go on from the last checkpoint."
+            )
+
+    # the two collectives
+
+    def _width(self, P: int) -> int:
+        start, stop = self.bounds(P)
+        return stop - start
+
+    def _all_gather(self, mine: Tensor) -> Tensor:
+        """`[R, *mine.shape]`"""
+        import torch.distributed as dist
+
+        result = mine.new_empty(self.size, *mine.shape)
+        with self._together():
+            dist.all_gather(list(result.unbind()), mine)
+        self.sent += (self.size - 1) * mine.numel() * mine.element_size()
+        self.exchanges += 1
+        return result
+
+    def _all_to_all(self, mine: Tensor, lengths: list[int]) -> list[Tensor]:
+        """Each rank's coordinates of `[..., P]` to that rank; what came from each, flat."""
+        import torch.distributed as dist
+
+        P = mine.shape[-1]
+        slices = [self.bounds(P, rank) for rank in range(self.size)]
+        pieces = [mine[..., start:stop].reshape(-1) for start, stop in slices]
+        splits = [len(piece) for piece in pieces]
+        result = mine.new_empty(sum(lengths))
+        with self._together():
+            dist.all_to_all_single(result, torch.cat(pieces), lengths, splits)
+        self.sent += (sum(splits) - splits[self.rank]) * mine.element_size()
+        self.exchanges += 1
+        return list(torch.split_with_sizes(result, lengths))
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:  # gloo and nccl say so when a connection ends or times out
+            first_line = str(error).strip().split("\n")[0]
+            reason = re.sub(r"\[[^\]]*\.cc:\d+\] ", "", first_line).split(". ")[0]
+            raise LostRankError(
+                f"Rank {self.rank} of {self.size} lost the others ({reason}); expected all "
+                f"{self.size} ranks to go on together. Look at the message of the rank that ended "
+                "first"
+            ) from error
+
+
+ALONE = Ranks()
+
+
+def _fingerprint(array: Tensor) -> Tensor:
+    """A number that another bit anywhere would change, whatever the order of the sum."""
+    words = {2: torch.int16, 4: torch.int32, 8: torch.int64}[array.element_size()]
+    return array.detach().contiguous().view(words).sum(dtype=torch.int64)
+
+
+def own_device(name: str) -> str:
+    """Under torchrun, `cuda` is a device for each rank."""
+    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" and is_launched() else name
+
+
+@contextmanager
+def launched(device: str = "cpu") -> Iterator[Ranks]:
+    """The group that torchrun started, or `ALONE`; gloo on the CPU, nccl on GPUs.
+
+    Example:
+        with tp.distributed.launched() as ranks:
+            objective = tp.Objective(learner, ranks=ranks)
+    """
+    if launched_size() == 1:
+        yield ALONE
+        return
+    import torch.distributed as dist
+    from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
+
+    kind = torch.device(device).type
+    if kind not in ("cpu", "cuda"):
+        raise ValueError(
+            f"torchrun found the device {device!r}; expected cpu or cuda, for which there are "
+            "collectives. Use another --device, or train in one process."
+        )
+    if kind == "cuda":
+        torch.cuda.set_device(torch.device(own_device(device)))
+    ranks = Ranks(launched_rank(), launched_size())
+    timeout = timedelta(seconds=_timeout())
+    with ranks._together():
+        store, _, _ = next(rendezvous("env://", timeout=timeout))
+        store = PrefixStore(_attempt(store, ranks, timeout), store)
+        dist.init_process_group(
+            "nccl" if kind == "cuda" else "gloo",
+            store=store,
+            rank=ranks.rank,
+            world_size=ranks.size,
+            timeout=timeout,
+        )
+    yield ranks
+    # not after an error: the others may be gone, and this process is about to end
+    dist.destroy_process_group()
+
+
+def _attempt(store: Any, ranks: Ranks, timeout: timedelta) -> str:
+    """A name that the living ranks agree on, and none before a restart has used.
+
+    torchrun keeps one store over its restarts, with the addresses of the dead in it (torch 2.13
+    connects to them and fails), and its own count of restarts may differ between machines. So the
+    first rank proposes a new name until every other has answered it with a word of its own and
+    has been given that very word back.
+    """
+    deadline = time.monotonic() + timeout.total_seconds()
+    key, word = "towpath/attempt", uuid.uuid4().hex
+    others = range(1, ranks.size)
+    if ranks.is_first:
+        store.set(key, word)
+        for rank in others:
+            answer = store.get(f"{word}/{rank}")  # waits for it
+            store.set(f"{word}/{rank}/heard", answer)
+        return word
+    while time.monotonic() < deadline:
+        name: str = store.get(key).decode()
+        store.set(f"{name}/{ranks.rank}", word)
+        heard = f"{name}/{ranks.rank}/heard"
+        if store.check([heard]) and store.get(heard).decode() == word:
+            return name
+        time.sleep(0.05)
+    raise RuntimeError(f"no answer from the first rank in {timeout.total_seconds():g} s")
+
+
+def _timeout() -> float:
+    text = os.environ.get(TIMEOUT_VARIABLE, str(TIMEOUT_SECONDS))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e7:
+        raise ValueError(f"{TIMEOUT_VARIABLE} is {text!r}; expected seconds, such as 300.")
+    return seconds

@@ -1,0 +1,88 @@
+"""SIGTERM, which schedulers and torchrun send, ends a run as Ctrl-C does: with a checkpoint.
+
+Python runs signal handlers between two of its own instructions, so a rank that waits inside a
+collective for a rank that hangs would never hear. There a thread listens as well, and ends the
+process with a sentence if the handler has not come to run.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from towpath.distributed.torchrun import launched_rank, launched_size
+
+GRACE_SECONDS = 10.0
+"""until the thread ends the process itself; torchrun sends SIGKILL after 30"""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: whatever is done for Ctrl-C is done for it."""
+
+
+def exit_code() -> int:
+    """143 as shells expect, 1 for a rank: there it says that the run as a whole ended early."""
+    return 1 if launched_size() > 1 else 128 + signal.SIGTERM
+
+
+def ranks_ended() -> str:
+    """Why SIGTERM may have come to a rank, and what to do."""
+    return (
+        f"Rank {launched_rank()} of {launched_size()} was stopped (SIGTERM): another rank ended or "
+        f"the job was cancelled; expected all {launched_size()} ranks to go on together. Look at "
+        "the message of the rank that ended first"
+    )
+
+
+@contextmanager
+def heeding_sigterm() -> Iterator[None]:
+    """Raise `Terminated` where SIGTERM comes, once; the old handler is put back at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+    heard = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, signal.SIG_IGN)  # the checkpoint is not cut short by a second one
+        heard.set()
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, handle)
+    listening = _listen(heard) if launched_size() > 1 else None
+    try:
+        yield
+    finally:
+        if listening is not None:
+            signal.set_wakeup_fd(-1)
+            listening.close()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _listen(heard: threading.Event) -> socket.socket:
+    """The system writes the number of every signal into a pipe, whatever the main thread does."""
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+
+    def wait() -> None:
+        with reader:
+            while number := reader.recv(1):  # nothing once the writer is closed
+                if number[0] == signal.SIGTERM and not heard.wait(GRACE_SECONDS):
+                    _end()
+
+    threading.Thread(target=wait, daemon=True, name="towpath-sigterm").start()
+    return writer
+
+
+def _end() -> None:
+    sys.stderr.write(
+        f"{ranks_ended()}, then go on with: torchrun --nproc-per-node "
+        f"{os.environ.get('LOCAL_WORLD_SIZE', launched_size())} -m towpath resume RUN\n"
+    )
+    sys.stderr.flush()
+    os._exit(exit_code())

@@ -1,0 +1,1 @@
+"""Many runs: in this process, in jobs of this machine, or on Ray."""

@@ -1,0 +1,117 @@
+"""A run of a comparison as a job: plain values that any process on any machine can take up.
+
+The process that runs it tells how it goes in plain dictionaries ("events"); whoever started it
+watches.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from towpath.recipes.recipe import Recipe
+from towpath.runs.folder import CONFIG
+from towpath.training.estimate import Estimate
+from towpath.training.evaluation import Score
+from towpath.training.loop import resume, train
+from towpath.training.reporter import Reporter
+from towpath.training.setup import Setup
+
+Event = dict[str, Any]
+ATTEMPTS = 2
+"""a run that fails is tried once more: machines fail too"""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, in a folder of its own; it goes on where an attempt before it stopped."""
+
+    name: str
+    folder: str
+    recipe: dict[str, Any]
+    data_root: str | None = None
+    allowed: tuple[str, ...] = ()
+    command: str = ""
+    workers: int | None = None
+    """threads, where other runs have the same cores; no result depends on it"""
+
+    def run(self, reporter: Reporter) -> dict[str, Any]:
+        """Train, or go on; returns the summary."""
+        folder, recipe = Path(self.folder), Recipe.of(self.recipe)
+        if (folder / CONFIG).exists():
+            return resume(
+                folder,
+                reporter,
+                data_root=self.data_root,
+                allowed=self.allowed,
+                workers=self.workers,
+            )
+        return train(
+            folder,
+            recipe,
+            reporter,
+            data_root=self.data_root,
+            allowed=self.allowed,
+            command=self.command,
+            workers=self.workers,
+        )
+
+    def as_json(self) -> str:
+        """The job as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Job":
+        """The job of the text."""
+        values = json.loads(text)
+        return cls(**{**values, "allowed": tuple(values["allowed"])})
+
+
+class Watcher(Protocol):
+    """Who is told how the runs of a grid go, several at once."""
+
+    def heard(self, name: str, event: Event) -> None:
+        """A run said something: it began, took a step or ended."""
+        ...
+
+    def failed(self, name: str, reason: str, again: bool) -> None:
+        """An attempt failed; `again` where there is another."""
+        ...
+
+
+class Telling:
+    """A reporter that turns what it hears into events."""
+
+    def __init__(self, tell: Callable[[Event], None]) -> None:
+        self._tell = tell
+        self._steps = 0
+
+    def began(self, setup: Setup, step: int) -> None:
+        """Where the run starts, and how far it goes."""
+        self._steps = setup.recipe.training.steps
+        self._tell({"kind": "began", "step": step, "steps": self._steps})
+
+    def expected(self, cost: Estimate) -> None:
+        """Nothing: the runs have the machine to share, and it was measured alone."""
+
+    def stepped(self, step: int, record: dict[str, Any]) -> None:
+        """How far it is."""
+        said = {key: record.get(key) for key in ("loss", "accuracy")}
+        self._tell({"kind": "stepped", "step": step, "steps": self._steps, **said})
+
+    def validated(self, step: int, score: Score, best: bool) -> None:
+        """Nothing: it is in the records."""
+
+    def tested(self, done: int, total: int) -> None:
+        """Nothing."""
+
+    def ended(self, summary: dict[str, Any]) -> None:
+        """The final figures."""
+        self._tell({"kind": "ended", "test": summary["test"], "steps": self._steps})
+
+
+def reason_of(error: BaseException) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError | RuntimeError) and text else repr(error)

@@ -1,0 +1,15 @@
+"""The losses of tasks with their gradients and curvature: one task, several at once, over ranks."""
+
+from towpath.objective.gradients import Columns, Rows
+from towpath.objective.objective import Curvature, Evaluation, Objective
+from towpath.objective.task import CURVATURES, CurvatureKind
+
+__all__ = [
+    "CURVATURES",
+    "Columns",
+    "Curvature",
+    "CurvatureKind",
+    "Evaluation",
+    "Objective",
+    "Rows",
+]

@@ -1,0 +1,153 @@
+"""The gradients of a mini-batch's tasks, J [M, P], as they lie over the ranks.
+
+    Rows     [m, P]  every coordinate of the rank's own tasks: as they are computed
+    Columns  [M, c]  the rank's own coordinates of every task: as the planner needs them
+
+In one process both are J itself. What is known of every task on every rank (`Known`) is a few
+numbers a task.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from towpath.distributed.ranks import Ranks
+from towpath.learners.statistics import StatisticsUpdate
+from towpath.objective.task import Params, TaskSaid
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """J by tasks."""
+
+    values: Tensor
+    count: int
+    """M, the tasks of all ranks"""
+    ranks: Ranks
+
+    def weighted(self, weights: Tensor) -> Tensor:
+        """`weights . J  [P]`, whole: 2 P numbers are sent, R - 1 of R of them."""
+        own = self.ranks.own(self.count)
+        mine = weights if self.ranks.size == 1 else weights[own.start : own.stop : own.step]
+        return self.ranks.summed(mine @ self.values)
+
+    def along(self, direction: Tensor) -> Tensor:
+        """`J . direction  [M]`: M numbers are sent, whatever P."""
+        return self.ranks.gathered((self.values @ direction)[:, None], self.count)[:, 0]
+
+    def whole(self) -> Tensor:
+        """J `[M, P]`: every rank's rows are sent to every other."""
+        return self.ranks.gathered(self.values, self.count)
+
+    def columns(self) -> "Columns":
+        """The same by coordinates: the rows leave for the ranks that own their coordinates."""
+        P = self.values.shape[1]
+        return Columns(self.ranks.columns(self.values, self.count), P, self.ranks)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """J by coordinates."""
+
+    values: Tensor
+    P: int
+    ranks: Ranks
+
+    def weighted_part(self, weights: Tensor) -> Tensor:
+        """`weights . J` at the rank's own coordinates."""
+        return weights @ self.values
+
+    def weighted(self, weights: Tensor) -> Tensor:
+        """`weights . J  [P]`, whole: P numbers are sent, R - 1 of R of them."""
+        return self.ranks.joined(self.weighted_part(weights), self.P)
+
+    def whole(self) -> Tensor:
+        """J `[M, P]`."""
+        if self.ranks.size == 1:
+            return self.values
+        return torch.stack([self.ranks.joined(row, self.P) for row in self.values])
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the rank's own tasks said; `shared` makes it that of all tasks, in one exchange."""
+
+    losses: Tensor
+    accuracies: Tensor
+    finite: Tensor
+    watched: Tensor | None
+    has_accuracy: bool
+    used: Sequence[bool]
+    """for each parameter, whether a task's loss depends on it"""
+
+    def shared(self, ranks: Ranks, count: int) -> "Known":
+        """The same of all `count` tasks of the ranks."""
+        most = -(-count // ranks.size)
+        padding = most - len(self.losses)
+        rows = [self.losses, self.accuracies, self.finite]
+        rows += [] if self.watched is None else [self.watched]
+        n = len(rows)
+        table = torch.stack([row.double() for row in rows])
+        few = torch.tensor([self.has_accuracy, *self.used], dtype=table.dtype, device=table.device)
+        padded = torch.nn.functional.pad(table, (0, padding)).reshape(-1)
+        all_said = ranks.gathered(torch.cat([padded, few])[None], ranks.size)  # [R, n most + ...]
+        # task i lies at [i % R, i // R]
+        tasks = all_said[:, : n * most].reshape(ranks.size, n, most)
+        losses, accuracies, finite, *watched = tasks.permute(1, 2, 0).reshape(n, -1)[:, :count]
+        flags = all_said[:, n * most :] > 0
+        return Known(
+            losses.to(self.losses),
+            accuracies.to(self.accuracies),
+            finite > 0,
+            watched[0].to(self.losses) if watched else None,
+            bool(flags[:, 0].all()),
+            flags[:, 1:].any(0).tolist(),
+        )
+
+
+class Answers:
+    """What the rank's own tasks said, gathered row by row."""
+
+    def __init__(
+        self,
+        *,
+        rows: int,
+        leaves: Params,
+        gradients: int,
+        sums_of: Tensor | None,
+        watched: bool,
+        unused: set[str],
+    ) -> None:
+        like = next(iter(leaves.values()))
+        self.J = like.new_zeros(rows, gradients)
+        self.losses = like.new_zeros(rows)
+        self.accuracies = torch.zeros_like(self.losses)
+        self.has_accuracy = True
+        self.seen = torch.zeros_like(self.losses) if watched else None
+        self.sums: Tensor | None = None
+        self.sums_of = sums_of
+        """`[j, M]`: which weighted sums of the tasks' curvatures are wanted"""
+        if sums_of is not None:
+            P = sum(leaf.numel() for leaf in leaves.values())
+            self.sums = like.new_zeros(len(sums_of), P)
+        self.unused = unused
+        """parameters that no task has used so far"""
+        self.updates: list[StatisticsUpdate] = []
+
+    def take(self, i: int, row: int, said: TaskSaid) -> None:
+        """Task i of the mini-batch, which is this rank's `row`-th."""
+        self.losses[row] = said.loss
+        if said.accuracy is None:
+            self.has_accuracy = False
+        else:
+            self.accuracies[row] = said.accuracy
+        if said.gradient is not None:
+            self.J[row] = said.gradient
+        if self.seen is not None and said.watched is not None:
+            self.seen[row] = said.watched
+        self.unused -= said.used
+        if self.sums is not None and self.sums_of is not None and said.h is not None:
+            self.sums.addr_(self.sums_of[:, i].to(self.sums), said.h)
+        self.updates.extend(said.updates)

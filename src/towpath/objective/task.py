@@ -1,0 +1,214 @@
+"""What one task says at given parameters, from one graph: loss, gradient, curvature.
+
+A task may be watched on a part of its query set besides: the loss there, after the same adaptation,
+for a forward pass of the part more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from towpath.curvature.gauss_newton import backward_to, exact, sketch
+from towpath.curvature.hutchinson import hutchinson
+from towpath.data.episode import Episode
+from towpath.learners import Learner
+from towpath.learners.statistics import StatisticsUpdate, noted_updates
+from towpath.losses import Loss
+from towpath.objective.draws import seed_generators
+from towpath.objective.live import aside, untangle
+
+Params = Mapping[str, Tensor]
+TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
+CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
+CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A task's outputs and loss with the graph that leads to the leaves."""
+
+    leaves: Params
+    outputs: Tensor
+    loss: Tensor
+    accuracy: Tensor | None
+    watched: Tensor | None = None
+    """loss on the part that is watched, if any; a plain number"""
+    updates: Sequence[StatisticsUpdate] = ()
+    """what the task's passes add to running statistics, in their order"""
+
+
+@dataclass(frozen=True)
+class EpisodeFunction:
+    """The task function of a learner."""
+
+    learner: Learner
+    shares: bool = True
+    """whether a part of the episode shares its adaptation: not where random numbers are drawn,
+    which must be the same as where the part is a task by itself"""
+
+    def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
+        return self.learner(params, episode), episode.query_y
+
+    def with_part(
+        self, params: Params, episode: Any, part: Any
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Outputs and targets of the episode and, without a graph, of its part."""
+        predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
+        outputs = predictor(episode.query_x)
+        # what is only watched trains nothing, running statistics included
+        with torch.no_grad(), aside():
+            return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSaid:
+    """Plain numbers of one task."""
+
+    loss: Tensor
+    accuracy: Tensor | None
+    gradient: Tensor | None
+    """`[P]`"""
+    h: Tensor | None
+    """`[P]`, diagonal of the curvature"""
+    used: frozenset[str]
+    """names of the parameters that enter the loss"""
+    watched: Tensor | None = None
+    updates: Sequence[StatisticsUpdate] = ()
+
+
+def forward(
+    function: TaskFunction,
+    kind: Loss,
+    leaves: Params,
+    task: Any,
+    index: int,
+    seed: int | None,
+    part: Any = None,
+) -> Graph:
+    """The one forward pass of a task.
+
+    `seed` is what the generators are set to; None where the model is known to draw nothing.
+    """
+    watched = None
+    try:
+        if part is not None and isinstance(function, EpisodeFunction) and function.shares:
+            with noted_updates() as updates:
+                (outputs, targets), seen = function.with_part(leaves, task, part)
+            watched = kind.value(*seen)
+        else:
+            with noted_updates() as updates:
+                outputs, targets = _checked(function(leaves, task))
+            untangle()
+            if part is not None:
+                if seed is not None:
+                    seed_generators(seed, outputs.device)
+                with torch.no_grad(), aside():
+                    watched = kind.value(*_checked(function(leaves, part)))
+                untangle()
+        loss = kind.value(outputs, targets)
+    except Exception as error:
+        error.add_note(f"towpath: raised by task {index} of the mini-batch")
+        raise
+    accuracy = None
+    if kind.name == "cross_entropy" and not targets.is_floating_point():
+        hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
+        accuracy = hits.to(loss.dtype).mean()
+    return Graph(leaves, outputs, loss, accuracy, watched, updates)
+
+
+@torch.no_grad()
+def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
+    """`[Q, D]`: the query inputs as the learner embeds them, or flattened."""
+    if not isinstance(task, Episode):
+        raise ValueError(
+            f"The features of a task were asked for and found one of type {type(task).__name__}; "
+            "expected a tp.Episode, whose query inputs are known. Wrap the tasks in tp.Episode."
+        )
+    if not isinstance(function, EpisodeFunction):
+        return task.query_x.flatten(1)
+    with aside():  # what is only looked at trains nothing, running statistics included
+        return function.learner.features(params, task.query_x)
+
+
+def derivatives(
+    graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
+) -> TaskSaid:
+    """Gradient and curvature from the graph of the forward pass."""
+    pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
+    gradient = joined(pieces, graph.leaves)
+    h: Tensor | None = None
+    if curvature == "hutchinson":
+        h = hutchinson(
+            lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
+            gradient.detach(),
+            probes=probes,
+            seed=seed,
+        )
+    elif curvature != "none" and not graph.outputs.requires_grad:
+        h = torch.zeros_like(gradient)
+    elif curvature == "gauss-newton-exact":
+        h = exact(graph.outputs, kind, backward_to(list(graph.leaves.values())))
+    elif curvature == "gauss-newton":
+        backward = backward_to(list(graph.leaves.values()))
+        h = sketch(graph.outputs, kind, backward, probes=probes, seed=seed)
+    names = zip(graph.leaves, pieces, strict=True)
+    return TaskSaid(
+        loss=graph.loss.detach(),
+        accuracy=graph.accuracy,
+        gradient=gradient.detach(),
+        h=h,
+        used=frozenset(name for name, piece in names if piece is not None),
+        watched=graph.watched,
+        updates=graph.updates,
+    )
+
+
+def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
+    """The loss's gradient in each leaf, None for a leaf that it does not depend on."""
+    if not graph.loss.requires_grad:
+        return [None] * len(graph.leaves)
+    return torch.autograd.grad(
+        graph.loss,
+        list(graph.leaves.values()),
+        retain_graph=keep or twice,
+        create_graph=twice,
+        allow_unused=True,
+    )
+
+
+def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
+    """The pieces as one vector `[P]`, zero where there is none."""
+    return torch.cat(
+        [
+            (torch.zeros_like(leaf) if piece is None else piece).reshape(-1)
+            for piece, leaf in zip(pieces, leaves.values(), strict=True)
+        ]
+    )
+
+
+def hessian_product(
+    gradient: Tensor, leaves: Params, vector: Tensor, *, keep: bool = False
+) -> Tensor:
+    """`(d gradient / d leaves)' vector`; zero where the gradient is constant."""
+    if not gradient.requires_grad:
+        return torch.zeros_like(vector)
+    pieces = torch.autograd.grad(
+        gradient, list(leaves.values()), vector, retain_graph=keep, allow_unused=True
+    )
+    return joined(pieces, leaves)
+
+
+def _checked(result: object) -> tuple[Tensor, Tensor]:
+    if (
+        not isinstance(result, tuple)
+        or len(result) != 2
+        or not all(isinstance(part, Tensor) for part in result)
+    ):
+        raise ValueError(
+            f"The task function returned {type(result).__name__}; expected a pair of tensors "
+            "(output, target). Return e.g. `return model_output, labels`."
+        )
+    return result

@@ -1,0 +1,73 @@
+"""Tasks side by side: one task on one thread beats one task on two.
+
+`functional_call` swaps tensors inside its module, so every worker owns a copy of the learner. Each
+task is computed by one thread alone and results are taken in task order, so the number of workers
+changes nothing but the time. Random numbers come from generators that threads would share: a
+learner that draws is evaluated by one worker (`towpath.objective.draws`).
+"""
+
+import copy
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from towpath.learners import Learner
+from towpath.objective.draws import become_helper
+
+Result = TypeVar("Result")
+Modes = tuple[bool, ...]
+
+
+class Workers:
+    """A few threads, each with its own copy of a learner."""
+
+    def __init__(self, learner: Learner, count: int) -> None:
+        self._learner, self._count = learner, count
+        self._own = threading.local()
+        self._copies: list[Learner] = []
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._drew: dict[Modes, bool] = {}
+
+    @property
+    def draws(self) -> bool | None:
+        """Whether the learner drew random numbers when last seen in its present modes; None where
+        it was never seen in them."""
+        return self._drew.get(self._modes())
+
+    def saw(self, drew: bool) -> None:
+        """Remember whether an evaluation drew random numbers."""
+        self._drew[self._modes()] = drew
+
+    def _modes(self) -> Modes:
+        return tuple(module.training for module in self._learner.module.modules())
+
+    def map(self, work: Callable[[Learner, int], Result], items: Sequence[int]) -> Iterator[Result]:
+        """`work(learner, item)` for each item; results in the order of the items."""
+        if self._count == 1 or len(items) < 2:
+            return (work(self._learner, item) for item in items)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._count, "towpath-task", initializer=self._begin)
+        for own in self._copies:
+            self._follow(own)
+        return self._threads.map(lambda item: work(self._own.learner, item), items)
+
+    def _follow(self, own: Learner) -> None:
+        """A copy's modes and buffers as the learner's are now; the parameters come with a task."""
+        module = self._learner.module
+        for part, like in zip(own.module.modules(), module.modules(), strict=True):
+            part.training = like.training
+        with torch.no_grad():
+            for buffer, value in zip(own.module.buffers(), module.buffers(), strict=True):
+                buffer.copy_(value)
+
+    def _begin(self) -> None:
+        become_helper()
+        torch.set_num_threads(1)
+        with self._lock:
+            own = copy.deepcopy(self._learner)
+            self._copies.append(own)
+        self._own.learner = own

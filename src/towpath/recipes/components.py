@@ -1,0 +1,229 @@
+"""From names in a recipe to objects: components are chosen by registry name.
+
+A class of the user's, named by its import path (`package.module:Class`), is imported only if its
+package was allowed explicitly; a run folder by itself never imports anything.
+"""
+
+import importlib
+import inspect
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from towpath.backbones import BACKBONES
+from towpath.data import load_folder
+from towpath.data.glyphs import load_glyphs
+from towpath.data.registry import is_own_folder, known
+from towpath.dynamics import SGD, Adam, OptimiserState
+from towpath.learners import LEARNERS, Learner
+from towpath.recipes.recipe import Component
+from towpath.recipes.typed import RecipeError, chosen, options_for
+from towpath.training.memory import require_memory
+from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
+from towpath.wording import one_line, quoted
+
+
+def _adam(
+    meta_lr: float = 1e-4,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> Adam:
+    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay)
+
+
+def _adamw(
+    meta_lr: float = 1e-4,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> Adam:
+    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay, decoupled=True)
+
+
+def _sgd(
+    meta_lr: float = 1e-2,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+) -> SGD:
+    return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
+
+
+EMBEDDING_LEARNERS = ("protonet", "proto-maml")
+"""Learners whose backbone has no head of its own."""
+
+OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
+"""Outer optimisers by name."""
+
+
+def named(
+    registry: Mapping[str, Any], component: Component, where: str, allowed: Collection[str] = ()
+) -> Any:
+    """The registry's entry, or the user's class if its package is allowed."""
+    name = component["name"]
+    if name in registry or not isinstance(name, str) or not ({".", ":"} & set(name)):
+        return registry[chosen(registry, name, f"{where}.name")]
+    module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
+    package = module.split(".")[0]
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise RecipeError(
+            f"{where}.name is {quoted(name)}; expected one of {', '.join(sorted(registry))}, or a "
+            "class of yours as package.module:Class."
+        )
+    if package not in allowed:
+        raise RecipeError(
+            f"{where}.name is the import path {name!r}; expected one of "
+            f"{', '.join(sorted(registry))}, or --allow-import {package} if you trust that code."
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise RecipeError(
+            f"{where}.name is {name!r}, which cannot be imported ({error}); expected "
+            "package.module:Class that is installed here."
+        ) from error
+    except (Exception, SystemExit) as error:  # a stranger's code raises anything
+        raise RecipeError(
+            f"{where}.name is {name!r}, whose module fails while it is imported "
+            f"({type(error).__name__}: {error}); expected a module that can be imported. Try: "
+            f"python -c 'import {module}'"
+        ) from error
+    if not callable(found):
+        raise RecipeError(
+            f"{where}.name is {name!r}, which is {quoted(found)}; expected a class or a function."
+        )
+    return found
+
+
+def given_options(component: Component) -> dict[str, Any]:
+    """A component's options without its name."""
+    return {key: value for key, value in component.items() if key != "name"}
+
+
+def data_options(component: Component) -> dict[str, Any]:
+    """The options of the data set, checked against its loader; only those that were given."""
+    given = given_options(component)
+    loader = _loader(component["name"])
+    checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
+    return {key: checked[key] for key in given}
+
+
+def options_beside(
+    component: Component, name: str, image_shape: tuple[int, int, int]
+) -> dict[str, Any]:
+    """Options of a second set, so that it is read as the first one was, where its loader can."""
+    channels, size, _ = image_shape
+    wanted = {"image_size": size, "channels": channels, **given_options(component)}
+    taken = inspect.signature(_loader(name)).parameters
+    return data_options({"name": name, **{k: v for k, v in wanted.items() if k in taken}})
+
+
+def _loader(name: str) -> Callable[..., Any]:
+    if is_own_folder(name):
+        return load_folder
+    return load_glyphs if name == "glyphs" else known(name).load
+
+
+def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
+    """All options of a weighter, presets and defaults filled in."""
+    entry = named(WEIGHTERS, component, "weighter", allowed)
+    if not isinstance(entry, WeighterEntry):
+        return options_for(entry, given_options(component), "weighter")
+    given = {**entry.presets, **given_options(component)}
+    return options_for(entry.make, given, "weighter", leave_out=("prior",))
+
+
+def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weighter:
+    """The weighter that a recipe names."""
+    entry = named(WEIGHTERS, component, "weighter", allowed)
+    options = weighter_options(component, allowed)
+    if isinstance(entry, WeighterEntry):
+        return entry.make(**options)
+    made: Weighter = entry(**options)
+    if not callable(getattr(made, "plan", None)):
+        raise RecipeError(
+            f"weighter.name is {component['name']!r}, which has no method plan; expected a "
+            "weighter. Derive the class from towpath.MiniBatchWeighter."
+        )
+    return made
+
+
+def component_wants_targets(component: Component) -> bool:
+    """Whether a registered weighter wants trusted tasks; False for a class that would have to be
+    imported to be asked."""
+    entry = WEIGHTERS.get(component["name"])
+    return entry is not None and entry.wants_targets(given_options(component))
+
+
+def optimizer_options(component: Component) -> dict[str, Any]:
+    """All options of the outer optimiser, defaults filled in."""
+    entry = named(OPTIMIZERS, component, "optimizer")
+    return options_for(entry, given_options(component), "optimizer")
+
+
+def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
+    """The outer optimiser before its first step."""
+    entry = named(OPTIMIZERS, component, "optimizer")
+    options = optimizer_options(component)
+    rate = options.get("meta_lr", 1.0)
+    if not (isinstance(rate, int | float) and 0 < rate < math.inf):
+        raise RecipeError(
+            f"optimizer.meta_lr is {rate!r}; expected a finite number above 0, such as 0.001."
+        )
+    rule: Adam | SGD = entry(**options)
+    return rule.init(params)
+
+
+def make_learner(
+    backbone: Component,
+    learner: Component,
+    *,
+    channels: int,
+    image_size: int,
+    ways: int,
+    seed: int,
+    allowed: Collection[str] = (),
+    free: int | None = None,
+) -> Learner:
+    """Backbone and learner, initialised from the seed whatever else drew random numbers.
+
+    `free` are the bytes that the backbone may take, where that is known.
+    """
+    make = named(LEARNERS, learner, "learner", allowed)
+    net = named(BACKBONES, backbone, "backbone", allowed)
+    outputs = None if learner["name"] in EMBEDDING_LEARNERS else ways
+    inferred: dict[str, Any] = {"channels": channels, "image_size": image_size, "ways": outputs}
+    if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
+        inferred = {"inputs": channels * image_size * image_size, "outputs": outputs}
+    options = options_for(net, given_options(backbone), "backbone", leave_out=inferred)
+    if net in BACKBONES.values():
+        _require_room(net, {**inferred, **options}, free)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model: nn.Module = net(**inferred, **options)
+        made: Learner = make(
+            model, **options_for(make, given_options(learner), "learner", leave_out=("model",))
+        )
+    return made
+
+
+def _require_room(
+    net: Callable[..., nn.Module], options: Mapping[str, Any], free: int | None
+) -> None:
+    """RecipeError if the backbone's parameters cannot fit; they are counted without being made."""
+    smaller = "Choose a smaller backbone, or smaller images."
+    try:
+        with torch.device("meta"):
+            model = net(**options)
+        needed = sum(p.numel() * p.element_size() for p in model.parameters())
+    except (RuntimeError, OverflowError) as error:  # more numbers than a tensor can count
+        raise RecipeError(
+            f"The backbone is too large to be built ({one_line(error)}); expected one that fits "
+            f"into memory. {smaller}"
+        ) from error
+    require_memory(needed, free, f"A backbone of {needed // 4:,} parameters", smaller)

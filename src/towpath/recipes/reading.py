@@ -1,0 +1,90 @@
+"""Recipes from files: shipped ones by name, the user's by path, with overrides by dotted name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from towpath.files import FileError, expanded, read_text
+from towpath.recipes import shipped_recipes
+from towpath.recipes.recipe import COMPONENTS, Recipe
+from towpath.recipes.strict_yaml import LONGEST, load_yaml
+from towpath.recipes.typed import RecipeError, plain_value
+from towpath.wording import nearest, one_line, quoted
+
+BUDGETS = ("full", "small")
+
+
+def recipe_text(name: str) -> str:
+    """The YAML of a recipe, by its shipped name or by its path."""
+    shipped = shipped_recipes()
+    if name in shipped:
+        return shipped[name]
+    path = expanded(name)
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        try:
+            return read_text(path, LONGEST)
+        except FileError as error:
+            raise RecipeError(
+                f"The recipe file {name} cannot be read ({error.strerror}); expected a YAML file. "
+                "Check the path, or copy one: towpath recipes copy NAME"
+            ) from error
+    raise RecipeError(
+        f"There is no recipe {quoted(name)}; expected {', '.join(shipped)}, or the path of a YAML "
+        f"file.{nearest(name, shipped)}"
+    )
+
+
+def read_recipe(
+    name: str, overrides: Sequence[tuple[str, str]] = (), budget: str = "full"
+) -> Recipe:
+    """The recipe with the small budget's values, if asked, and then the overrides."""
+    if budget not in BUDGETS:
+        raise RecipeError(
+            f"--budget is {budget!r}; expected {' or '.join(BUDGETS)}.{nearest(budget, BUDGETS)}"
+        )
+    text = recipe_text(name)
+    try:
+        mapping = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(
+            f"The recipe {name} is not YAML that can be used ({one_line(error)}); expected "
+            "sections of options. Compare with: towpath recipes show NAME"
+        ) from error
+    if not isinstance(mapping, dict):
+        held = {list: "a list", type(None): "nothing", str: "a word"}.get(type(mapping), "a value")
+        raise RecipeError(
+            f"The recipe {name} holds {held}; expected sections of options. "
+            "Compare with: towpath recipes show NAME"
+        )
+    if budget == "small":
+        for dotted, value in _small(mapping.get("small")).items():
+            mapping = overridden(mapping, dotted, value)
+    for dotted, word in overrides:
+        mapping = overridden(mapping, dotted, plain_value(word))
+    return Recipe.of(mapping)
+
+
+def _small(section: Any) -> dict[str, Any]:
+    if section is None:
+        return {}
+    if not isinstance(section, dict) or not all(isinstance(key, str) for key in section):
+        raise RecipeError(
+            f"small is {quoted(section)}; expected values by dotted name, as in training.steps: 20"
+        )
+    return section
+
+
+def overridden(mapping: Mapping[str, Any], dotted: str, value: Any) -> dict[str, Any]:
+    """The mapping with the value at a dotted name; a new component name drops old options."""
+    section, _, key = dotted.partition(".")
+    if not key:
+        return {**mapping, section: value}
+    inside = mapping.get(section)
+    if isinstance(inside, str):
+        inside = {"name": inside}
+    if inside is not None and not isinstance(inside, Mapping):
+        raise RecipeError(f"--{dotted}: the recipe's {section} is not a section of options.")
+    if section in COMPONENTS and key == "name" and inside and inside.get("name") != value:
+        return {**mapping, section: {"name": value}}
+    return {**mapping, section: overridden(inside or {}, key, value)}

@@ -1,0 +1,206 @@
+"""A recipe: one complete experiment as plain, checked values.
+
+A section that chooses a component is a mapping with its `name` and its options; the others are the
+small dataclasses below. `Recipe.of(mapping)` checks everything that can be checked before any data
+is loaded; `as_mapping` gives back what `config.yaml` of a run holds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Annotated, Any
+
+from towpath.data import EpisodeSpec
+from towpath.recipes.typed import RecipeError, options_for, within_ranges
+from towpath.validation import Range
+from towpath.wording import nearest, quoted
+
+LARGEST_SEED = 2**63 - 1
+"""what torch and the files of a run hold as a whole number"""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long, and in which windows."""
+
+    steps: Annotated[int, Range(1, 10**8)] = 300
+    """mini-batches trained on"""
+    horizon: Annotated[int, Range(1, 10_000)] = 5
+    """T, mini-batches planned together"""
+    meta_batch_size: Annotated[int, Range(1, 100_000)] = 10
+    """M, tasks of a mini-batch"""
+    checkpoint_every: Annotated[int, Range(1, 10**8)] = 50
+    """steps"""
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """A pool of clean tasks, drawn once."""
+
+    count: Annotated[int, Range(0, 100_000)] = 0
+    """0 for none"""
+    per_batch: Annotated[int, Range(1, 10_000)] = 2
+    """trusted tasks used with each mini-batch"""
+    data: str = ""
+    """a set, or a folder of images checked by hand; empty: the training data without the noise that
+    `episodes.label_noise` makes"""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Fixed clean tasks of the validation split, to keep the best parameters by."""
+
+    tasks: Annotated[int, Range(1, 10**7)] = 100
+    every: Annotated[int, Range(0, 10**8)] = 50
+    """steps; 0 for no validation (the last parameters are kept)"""
+    patience: Annotated[int, Range(0, 10**8)] = 0
+    """validations without a new best before training stops; 0 for never"""
+
+
+@dataclass(frozen=True)
+class Test:
+    """Fixed clean tasks of the test split."""
+
+    tasks: Annotated[int, Range(2, 10**7)] = 600
+    also: list[str] = field(default_factory=list)
+    """further data sets whose test split is tried as well (out of domain)"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A fixed window that is planned every so often, recorded and discarded."""
+
+    name: str
+    split: str = "train"
+    groups: Annotated[int, Range(0, 10**6)] = 0
+    """tasks from that many groups of the set; 0 for all"""
+    distinct_groups: bool = False
+    """the tasks of a mini-batch come from as many different groups (alphabets)"""
+    horizon: Annotated[int, Range(1, 10_000)] = 5
+    meta_batch_size: Annotated[int, Range(1, 100_000)] = 5
+    every: Annotated[int, Range(1, 10**8)] = 50
+
+
+Component = dict[str, Any]
+"""A component's `name` and its options."""
+
+DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a run."""
+
+    name: str = "run"
+    about: str = ""
+    reproduces: str = ""
+    """the table or figure of the paper that it reruns, or empty"""
+    data: Component = field(default_factory=lambda: {"name": "glyphs"})
+    episodes: EpisodeSpec = field(default_factory=EpisodeSpec)
+    backbone: Component = field(default_factory=lambda: {"name": "conv4"})
+    learner: Component = field(default_factory=lambda: {"name": "protonet"})
+    optimizer: Component = field(default_factory=lambda: {"name": "adam", "meta_lr": 1e-3})
+    weighter: Component = field(default_factory=lambda: {"name": "uniform"})
+    trusted: Trusted = field(default_factory=Trusted)
+    training: Training = field(default_factory=Training)
+    validation: Validation = field(default_factory=Validation)
+    test: Test = field(default_factory=Test)
+    probes: list[Probe] = field(default_factory=list)
+    compare: list[str] = field(default_factory=list)
+    """weighters that `towpath compare` sets side by side unless told otherwise"""
+    small: dict[str, Any] = field(default_factory=dict)
+    """overrides by dotted name that `--budget small` applies"""
+    seed: Annotated[int, Range(0, LARGEST_SEED)] = 0
+    threads: Annotated[int, Range(1, 1024)] = 2
+    """tasks computed side by side on a machine, a thread each; no result depends on it"""
+    device: str = "cpu"
+    dtype: str = "float32"
+    """of parameters and images; float64 for experiments about rounding"""
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
+        """A recipe from plain values; RecipeError says what is wrong with them."""
+        known = [f.name for f in fields(cls)]
+        values: dict[str, Any] = {}
+        for key, value in mapping.items():
+            if key not in known:
+                raise RecipeError(
+                    f"A recipe has no section {quoted(key)}; expected {', '.join(known)}."
+                    f"{nearest(key, known)}"
+                )
+            values[key] = _section(key, value)
+        recipe = cls(**values)
+        recipe._check()
+        return recipe
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Plain values that `of` reads back."""
+        plain = asdict(self)
+        shots = plain["episodes"]["shots"]
+        plain["episodes"]["shots"] = list(shots) if isinstance(shots, tuple) else shots
+        return plain
+
+    def _check(self) -> None:
+        within_ranges(Recipe, {"seed": self.seed, "threads": self.threads})
+        for key, section in SECTIONS.items():
+            within_ranges(section, vars(getattr(self, key)), key)
+        for i, probe in enumerate(self.probes):
+            within_ranges(Probe, vars(probe), f"probes[{i}]")
+        if self.dtype not in DTYPES:
+            raise RecipeError(
+                f"dtype is {self.dtype!r}; expected {' or '.join(DTYPES)}."
+                f"{nearest(self.dtype, DTYPES)}"
+            )
+        if 0 < self.trusted.count < self.trusted.per_batch:
+            raise RecipeError(
+                f"trusted.per_batch is {self.trusted.per_batch} with trusted.count "
+                f"{self.trusted.count}; expected at most as many as there are trusted tasks."
+            )
+
+
+SECTIONS: dict[str, type] = {
+    "episodes": EpisodeSpec,
+    "trusted": Trusted,
+    "training": Training,
+    "validation": Validation,
+    "test": Test,
+}
+COMPONENTS = ("data", "backbone", "learner", "optimizer", "weighter")
+
+
+def _section(key: str, value: Any) -> Any:
+    if is_dataclass(value):
+        return value
+    if key in SECTIONS:
+        return SECTIONS[key](**options_for(SECTIONS[key], _mapping(key, value), key))
+    if key in COMPONENTS:
+        component = _mapping(key, {"name": value} if isinstance(value, str) else value)
+        if not isinstance(component.get("name"), str):
+            raise RecipeError(
+                f"{key}.name is {quoted(component.get('name'))}; expected the name of a component, "
+                f"such as {key}: {{name: ...}}."
+            )
+        return component
+    if key == "probes":
+        if not isinstance(value, list):
+            raise RecipeError(f"probes is {quoted(value)}; expected a list of probe windows.")
+        return [
+            Probe(**options_for(Probe, _mapping(f"probes[{i}]", probe), f"probes[{i}]"))
+            for i, probe in enumerate(value)
+        ]
+    if key == "compare":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise RecipeError(f"compare is {quoted(value)}; expected a list of weighters' names.")
+        return value
+    if key == "small":
+        return _mapping(key, value)
+    expected = int if key in ("seed", "threads") else str
+    if not isinstance(value, expected) or isinstance(value, bool):
+        what = "a whole number" if expected is int else "a text"
+        raise RecipeError(f"{key} is {quoted(value)}; expected {what}.")
+    return value
+
+
+def _mapping(key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise RecipeError(f"{key} is {quoted(value)}; expected a section of options by name.")
+    return dict(value)

@@ -1,0 +1,1 @@
+"""The recipes that come with towpath, one YAML file each."""

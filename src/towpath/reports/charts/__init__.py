@@ -1,0 +1,1 @@
+"""Pictures: inline SVG for the page, PNG files for folders."""

@@ -1,0 +1,1 @@
+"""What a run leaves behind: its folder, its records, its scores, and comparisons of them."""

@@ -1,0 +1,179 @@
+"""What a run is, so that files that do not belong together are noticed.
+
+A run is its configuration and the content of its data. Both are written into `config.yaml` when the
+run begins, as one short digest a section and one a data set, and the digest of all of them goes
+into every checkpoint and into the summary. So an edited configuration, another run's checkpoint or
+results, and data that changed are noticed, and the message can name what is different. Nothing in
+it is random: two runs that would end in the same bits are the same run.
+
+What may be changed on purpose is left out by name (`MAY_CHANGE`). Run folders of towpath 0.1 have
+no identity; they are read, and one sentence says that changes to them cannot be noticed.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from towpath.recipes.typed import RecipeError
+
+logger = logging.getLogger(__name__)
+KEY = "identity"
+"""where `made_with` of config.yaml, a checkpoint and a summary keep it"""
+MAY_CHANGE = (
+    "about",
+    "compare",
+    "device",
+    "threads",
+    "training.checkpoint_every",
+    "training.steps",  # may only be raised
+)
+PLACES = ("data.name", "trusted.data", "test.also")
+"""names of sets; those that are paths may move, since the content is compared"""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The digests of a run."""
+
+    sections: Mapping[str, str]
+    """of each section of the configuration"""
+    data: Mapping[str, str]
+    """the content of each data set, by where the recipe names it"""
+    steps: int
+    """that the run was begun with"""
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], data: Mapping[str, str]) -> "Identity":
+        """The identity of a new run.
+
+        Args:
+            config: the plain values of `config.yaml`. Not a `Recipe`, which fills in the defaults
+                of the release that reads it.
+            data: the content of each data set.
+        """
+        return cls(_digests(config), dict(data), int(config["training"]["steps"]))
+
+    @property
+    def digest(self) -> str:
+        """One digest of everything, for the files that belong to the run."""
+        return _digest({"sections": dict(self.sections), "data": dict(self.data)})
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Plain values that `read` takes."""
+        return {"sections": dict(self.sections), "data": dict(self.data), "steps": self.steps}
+
+    @classmethod
+    def read(cls, made_with: Mapping[str, Any], path: Path) -> "Identity | None":
+        """What a configuration says that the run is; None for a run folder of towpath 0.1."""
+        found = made_with.get(KEY)
+        if found is None:
+            return None
+        try:
+            sections, data = (
+                {str(name): str(digest) for name, digest in found[part].items()}
+                for part in ("sections", "data")
+            )
+            return cls(sections, data, int(found["steps"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RecipeError(
+                f"{path} has a made_with.{KEY} that cannot be read ({error!r}); expected what the "
+                "run wrote. Restore the file, or train again in a new folder."
+            ) from error
+
+    def check_config(self, config: Mapping[str, Any], path: Path) -> None:
+        """RecipeError if the configuration was edited where a run cannot go on with it."""
+        now = _digests(config)
+        edited = sorted(
+            name for name in {*now, *self.sections} if now.get(name) != self.sections.get(name)
+        )
+        if edited:
+            raise RecipeError(
+                f"{path} was edited since the run began ({', '.join(edited)}); expected it as the "
+                f"run wrote it, but for {', '.join(MAY_CHANGE)}. Undo the edit, or train with the "
+                "other values in a new folder."
+            )
+        steps = config["training"]["steps"]
+        if isinstance(steps, int) and steps < self.steps:
+            raise RecipeError(
+                f"{path} says training.steps {steps}; expected at least {self.steps}, with which "
+                "the run began: it may only be raised. Undo the edit, or train in a new folder."
+            )
+
+    def check_data(self, data: Mapping[str, str], run: Path) -> None:
+        """RecipeError if a data set is not what it was; sets that are not loaded now are passed."""
+        changed = [
+            name for name, content in data.items() if self.data.get(name, content) != content
+        ]
+        if changed:
+            raise RecipeError(
+                f"The data of the run {run} have changed since it began ({', '.join(changed)}): "
+                "images, classes or splits are not those it was trained with; expected the same "
+                "files. Restore the data, or train again in a new folder."
+            )
+
+
+def tell_of_old(path: Path) -> None:
+    """The one sentence on a run folder that has no identity."""
+    logger.warning(
+        "%s was begun by towpath 0.1, which kept no digest of data and configuration: whether they "
+        "changed since then cannot be noticed.",
+        path,
+    )
+
+
+def differences(asked: Mapping[str, Any], found: Mapping[str, Any], where: str = "") -> list[str]:
+    """Dotted names of what was asked for and is otherwise in the configuration found.
+
+    What stands only in `found` is no difference: defaults that were filled in later.
+    """
+    names = []
+    for key, value in _plain(asked).items():
+        name, other = f"{where}{key}", found.get(key) if isinstance(found, Mapping) else None
+        if name in MAY_CHANGE and name != "training.steps":
+            continue
+        if isinstance(value, dict) and isinstance(other, Mapping):
+            names += differences(value, other, f"{name}.")
+        elif _placeless(name, value) != _placeless(name, _plain({key: other})[key]):
+            names.append(name)
+    return names
+
+
+def _digests(config: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _digest(value)[:16] for name, value in _decisive(config)}
+
+
+def _decisive(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The sections of a configuration without what may change."""
+    for section, value in _plain(config).items():
+        if section in MAY_CHANGE:
+            continue
+        if isinstance(value, dict):
+            value = {
+                key: _placeless(f"{section}.{key}", inside)
+                for key, inside in value.items()
+                if f"{section}.{key}" not in MAY_CHANGE
+            }
+        yield section, value
+
+
+def _placeless(name: str, value: Any) -> Any:
+    """The value; of a path to a user's own data only the last part."""
+    if name not in PLACES:
+        return value
+    if isinstance(value, list):
+        return [_placeless(name, one) for one in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON would give it back: lists for tuples, words for keys."""
+    plain: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    return plain
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

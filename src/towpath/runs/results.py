@@ -1,0 +1,180 @@
+"""The numbers of a study: final accuracy, paired differences, cost, and how soon it got there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from towpath.reports.charts.series import ENOUGH_TO_SMOOTH, moving_average
+from towpath.runs.read import Check, RunData
+from towpath.runs.study import Study
+from towpath.training.evaluation import PairedDifference, half_width, paired_difference
+
+
+@dataclass(frozen=True)
+class Result:
+    """A weighter on a test set, over its finished seeds."""
+
+    label: str
+    metric: str
+    mean: float
+    interval: float
+    """half-width over test tasks, each task's figure being its mean over seeds"""
+    by_seed: tuple[float, ...]
+    worst_tenth: float
+    tasks: int
+    difference: PairedDifference | None
+    """to the baseline, on the same tasks and seeds; None for the baseline itself"""
+    paired_seeds: int
+
+    @property
+    def scale(self) -> float:
+        """Accuracies are shown in per cent, losses as they are."""
+        return 100.0 if self.metric == "accuracy" else 1.0
+
+
+def test_sets(study: Study) -> list[str]:
+    """Every test set that some run was tried on."""
+    return list(dict.fromkeys(name for run in study.all for name in run.scores))
+
+
+def results(study: Study, test: str) -> dict[str, Result]:
+    """By weighter; those without a finished run are left out."""
+    found: dict[str, Result] = {}
+    base = _by_seed(study, study.baseline, test)
+    for label in study.labels:
+        own = _by_seed(study, label, test)
+        if not own:
+            continue
+        scores = [run.scores[test] for run in own.values()]
+        both = [s for s in own if s in base] if label != study.baseline else []
+        difference = None
+        if both:
+            rows = [own[s].scores[test].values - base[s].scores[test].values for s in both]
+            pooled = np.mean(rows, axis=0)
+            difference = paired_difference(pooled, np.zeros_like(pooled))
+        tasks = np.mean([score.values for score in scores], axis=0)
+        found[label] = Result(
+            label=label,
+            metric="loss" if scores[0].accuracies is None else "accuracy",
+            mean=float(np.mean([score.mean for score in scores])),
+            interval=half_width(tasks),
+            by_seed=tuple(score.mean for score in scores),
+            worst_tenth=float(np.mean([score.worst_tenth for score in scores])),
+            tasks=len(tasks),
+            difference=difference,
+            paired_seeds=len(both),
+        )
+    return found
+
+
+def _by_seed(study: Study, label: str, test: str) -> dict[int, RunData]:
+    """Finished runs by seed; those tried on another number of tasks than the first are left out."""
+    runs = {run.seed: run for run in study.runs.get(label, ()) if test in run.scores}
+    counts = [len(run.scores[test].values) for run in study.all if test in run.scores]
+    return {s: run for s, run in runs.items() if len(run.scores[test].values) == counts[0]}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a weighter took, mean over its seeds."""
+
+    label: str
+    seconds: float
+    per_step: float
+    overhead: float | None
+    """seconds a step over the baseline's of the same seed"""
+    evaluations: float | None
+    steps: float
+    finished: bool
+
+
+def costs(study: Study) -> dict[str, Cost]:
+    """Running time of every weighter that trained a step."""
+    base = {run.seed: _per_step(run) for run in study.runs[study.baseline] if run.seconds}
+    found: dict[str, Cost] = {}
+    for label in study.labels:
+        runs = [run for run in study.seeds(label) if run.steps and run.seconds]
+        if not runs:
+            continue
+        ratios = [_per_step(run) / base[run.seed] for run in runs if base.get(run.seed)]
+        counted = [run.summary["evaluations"] for run in runs if run.summary]
+        found[label] = Cost(
+            label=label,
+            seconds=_mean([run.seconds or 0.0 for run in runs]),
+            per_step=_mean([_per_step(run) for run in runs]),
+            overhead=_mean(ratios) if ratios else None,
+            evaluations=_mean(counted) if counted else None,
+            steps=_mean([run.steps for run in runs]),
+            finished=all(run.finished for run in runs),
+        )
+    return found
+
+
+def _per_step(run: RunData) -> float:
+    return (run.seconds or 0.0) / max(1, run.steps)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How soon a weighter came to the baseline's final validation accuracy."""
+
+    label: str
+    seeds: int
+    """seeds that were compared"""
+    reached: int
+    """seeds that got there; the means below are theirs"""
+    steps: float
+    tasks: float
+    seconds: float | None
+    steps_ratio: float
+    """steps over those that the baseline trained in all"""
+    seconds_ratio: float | None
+
+
+def reached(study: Study) -> tuple[dict[int, float], dict[str, Reached]]:
+    """The baseline's final validation score by seed, and when each weighter reached it.
+
+    Curves are smoothed as drawn: moving average 0.1 where there are at least 20 validations.
+    """
+    base = {run.seed: run for run in study.seeds(study.baseline) if run.checks}
+    targets = {seed: curve(run)[-1][1] for seed, run in base.items()}
+    found: dict[str, Reached] = {}
+    for label in study.labels:
+        runs = [run for run in study.seeds(label) if run.seed in targets and run.checks]
+        if not runs:
+            continue
+        hits: list[tuple[RunData, Check]] = []
+        for run in runs:
+            better = 1 if run.checks[0].metric == "accuracy" else -1
+            goal = targets[run.seed]
+            for check, (_, level) in zip(run.checks, curve(run), strict=True):
+                if better * level >= better * goal:
+                    hits.append((run, check))
+                    break
+        seconds = [c.seconds for _, c in hits if c.seconds is not None]
+        ratios = [
+            c.seconds / total
+            for run, c in hits
+            if c.seconds is not None and (total := base[run.seed].checks[-1].seconds)
+        ]
+        found[label] = Reached(
+            label=label,
+            seeds=len(runs),
+            reached=len(hits),
+            steps=_mean([c.step for _, c in hits]),
+            tasks=_mean([c.tasks for _, c in hits]),
+            seconds=_mean(seconds) if seconds else None,
+            steps_ratio=_mean([c.step / base[run.seed].checks[-1].step for run, c in hits]),
+            seconds_ratio=_mean(ratios) if ratios else None,
+        )
+    return targets, found
+
+
+def curve(run: RunData) -> list[tuple[float, float]]:
+    """(step, validation score), smoothed where there is enough to smooth."""
+    points = [(float(check.step), check.score) for check in run.checks]
+    return moving_average(points) if len(points) >= ENOUGH_TO_SMOOTH else points
+
+
+def _mean(values: list[float] | list[int]) -> float:
+    return float(sum(values) / len(values)) if values else float("nan")

@@ -1,0 +1,1 @@
+"""TOW: task weights by trajectory optimisation."""
