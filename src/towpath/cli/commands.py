@@ -28,7 +28,6 @@ from towpath.distributed.ranks import LostRankError, launched, launched_size, ra
 from towpath.distributed.stopping import Terminated, ranks_ended
 from towpath.files import Output, read_bytes
 from towpath.grid.choice import Grid
-from towpath.grid.compare import asked_for, run_name
 from towpath.grid.on_ray import require_ray
 from towpath.machine import available_cores
 from towpath.recipes import shipped_recipes
@@ -42,7 +41,10 @@ from towpath.reports import (
     write_report,
     write_sample_tasks,
 )
-from towpath.runs.folder import plain_json
+from towpath.runs.comparison import asked_for, run_name
+from towpath.runs.judged import judged
+from towpath.runs.plain import plain_json
+from towpath.runs.records import StepRecord
 from towpath.training import (
     ComparisonIncompleteError,
     Recipe,
@@ -415,17 +417,17 @@ def _demo_tasks(out: Path, common: Common) -> Path:
     recipe, _, seeds = asked_for(out)
     seed = seeds[0]
     folder = RunFolder(out / run_name("tow-targets", seed))
-    last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
+    last = [record for record in folder.records() if isinstance(record, StepRecord)][-1]
     setup = prepare(replace(recipe, seed=seed), common.data_root)
     # the mini-batch's own tasks; those after them are trusted ones of another stream
-    own = last["tasks"][: recipe.training.meta_batch_size]
-    episodes: list[Episode] = [setup.windows.sampler.episode(task["index"]) for task in own]
-    order = np.argsort(last["weights"][: len(own)])
+    own = list(judged(last))
+    episodes: list[Episode] = [setup.windows.sampler.episode(task.index) for task in own]
+    order = np.argsort(last.weights[: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
         out / "tasks.png",
         [episodes[i] for i in picks],
-        [last["weights"][i] for i in picks],
-        f"What tow-targets trusted least (top) and most (bottom) at step {last['step']}: "
+        [last.weights[i] for i in picks],
+        f"What tow-targets trusted least (top) and most (bottom) at step {last.step}: "
         "support | query with its labels",
     )
