@@ -95,7 +95,7 @@ def test_one_run_that_fails_is_tried_again_and_does_not_cost_the_others(tmp_path
     assert notes.failures == [("uniform-seed0", True), ("uniform-seed0", False)]
     assert [run["folder"] for run in result(path)["runs"]] == ["random-seed0"]
     (path / "uniform-seed0" / "config.yaml").unlink()  # the user repairs it and goes on
-    assert len(run_comparison(path, Silent())["runs"]) == 2
+    assert len(run_comparison(path, Silent()).runs) == 2
 
 
 @pytest.mark.slow

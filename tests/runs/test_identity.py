@@ -10,13 +10,12 @@ import yaml
 
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
+from tests.training.forging import forge, header
+from tests.training.runs import Killed, Silent, Stopping, outcome, run, tiny
 from towpath.cli.main import main
 from towpath.runs.comparison import compared
 from towpath.runs.identity import Identity, differences
 from towpath.training import RecipeError, RunFolder, begin_comparison, resume, run_comparison, train
-
-from .forging import forge, header
-from .runs import Killed, Silent, Stopping, outcome, run, tiny
 
 SHORT = {"steps": 8, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2}
 
