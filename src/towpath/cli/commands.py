@@ -21,8 +21,8 @@ from torch import Tensor
 from towpath.cli.board import BoardReporter, require_tensorboard
 from towpath.cli.progress import ConsoleReporter, ConsoleWatcher, duration, figure
 from towpath.data import Episode
-from towpath.data.folders import DATA_VARIABLE
 from towpath.data.images import decode, is_image_name
+from towpath.data.locations import DATA_VARIABLE
 from towpath.data.source import LARGEST_IMAGE
 from towpath.distributed.ranks import LostRankError, launched, launched_size, ranks_of_this_machine
 from towpath.distributed.stopping import Terminated, ranks_ended

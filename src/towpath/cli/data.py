@@ -24,7 +24,7 @@ from rich.progress import (
 
 from towpath.data.download import fetch
 from towpath.data.errors import DataError
-from towpath.data.folders import cache_root, data_root
+from towpath.data.locations import cache_root, data_root
 from towpath.data.pool import ClassPool
 from towpath.data.preview import episode_sheet, split_sheet
 from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
