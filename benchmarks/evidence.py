@@ -19,7 +19,7 @@ from PIL import Image
 
 from benchmarks.results import Finished, index, page, remerge
 from towpath import data
-from towpath.grid.compare import ASKED, RESULT
+from towpath.runs.comparison import ASKED, RESULT
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"

@@ -8,12 +8,12 @@ import yaml
 
 from tests.reports import synthetic
 from tests.reports.test_page import build, row_of
-from towpath.grid.compare import ASKED, run_name
 from towpath.recipes import shipped_recipes
 from towpath.recipes.reading import read_recipe
 from towpath.recipes.recipe import Recipe
 from towpath.reports import reruns
 from towpath.reports.sections import paper
+from towpath.runs.comparison import ASKED, run_name
 
 MISUSED = [
     ("learner.name", "meta-sgd"),

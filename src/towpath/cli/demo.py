@@ -35,9 +35,9 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Compare the demo's weighters, or go on with that, and write a report of it."""
     from towpath.grid.choice import EngineChoice
-    from towpath.grid.compare import is_comparison
     from towpath.recipes.reading import read_recipe
     from towpath.reports import write_report
+    from towpath.runs.comparison import is_comparison
 
     seeds = chosen_seeds(arguments)
     if not seeds:
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
 def _refuse_another(out: Path, recipe: "Recipe", seeds: Sequence[int]) -> None:
     """UsageError if the folder holds another comparison than this demo's."""
-    from towpath.grid.compare import asked_for
-    from towpath.runs.folder import plain_json
+    from towpath.runs.comparison import asked_for
+    from towpath.runs.plain import plain_json
 
     found, contestants, found_seeds = asked_for(out)
     labels = [contestant.label for contestant in contestants]
@@ -79,25 +79,27 @@ def _draw_tasks(out: Path) -> Path:
     import numpy as np
 
     from towpath.data import Episode
-    from towpath.grid.compare import asked_for, run_name
     from towpath.reports import write_sample_tasks
+    from towpath.runs.comparison import asked_for, run_name
     from towpath.runs.folder import RunFolder
+    from towpath.runs.judged import judged
+    from towpath.runs.records import StepRecord
     from towpath.training.setup import prepare
 
     recipe, _, seeds = asked_for(out)
     seed = seeds[0]
     folder = RunFolder(out / run_name("tow-targets", seed))
-    last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
+    last = [record for record in folder.records() if isinstance(record, StepRecord)][-1]
     setup = prepare(replace(recipe, seed=seed))
     # the mini-batch's own tasks; those after them are trusted ones of another stream
-    own = last["tasks"][: recipe.training.meta_batch_size]
-    episodes: list[Episode] = [setup.windows.sampler.episode(task["index"]) for task in own]
-    order = np.argsort(last["weights"][: len(own)])
+    own = list(judged(last))
+    episodes: list[Episode] = [setup.windows.sampler.episode(task.index) for task in own]
+    order = np.argsort(last.weights[: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
         out / "tasks.png",
         [episodes[i] for i in picks],
-        [last["weights"][i] for i in picks],
-        f"What tow-targets trusted least (top) and most (bottom) at step {last['step']}: "
+        [last.weights[i] for i in picks],
+        f"What tow-targets trusted least (top) and most (bottom) at step {last.step}: "
         "support | query with its labels",
     )

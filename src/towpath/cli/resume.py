@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Go on with whatever the folder holds."""
     from towpath.grid.choice import EngineChoice
-    from towpath.grid.compare import is_comparison
+    from towpath.runs.comparison import is_comparison
 
     path, call, engine = Path(arguments.folder), Invocation.of(arguments), chosen_engine(arguments)
     if is_comparison(path):

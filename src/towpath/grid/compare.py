@@ -1,83 +1,47 @@
 """Several weighters side by side: the same initialisation, the same tasks, paired differences.
 
-A comparison folder holds one run folder a weighter and seed, `comparison.yaml` (what was asked) and
-`comparison.json` (what came out). Finished runs are never run again. Each run folder must be the
-run that its name says: one that was moved there from elsewhere is refused. One process at a time
-works on a comparison.
+What its folder holds is in `runs/comparison.py`. Finished runs are never run again. One process at
+a time works on a comparison.
 """
 
-import json
 import logging
-import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import yaml
-
-from towpath.files import expanded, new_folder, write
+from towpath.files import expanded, new_folder
 from towpath.grid.engines import Engine, InProcess
 from towpath.grid.jobs import Job
 from towpath.recipes.components import weighter_options
-from towpath.recipes.recipe import Component, Recipe
-from towpath.recipes.strict_yaml import load_yaml
-from towpath.recipes.typed import RecipeError, plain_value
-from towpath.runs.belonging import regular_bytes
-from towpath.runs.folder import (
-    CONFIG,
-    EVALUATIONS,
-    SUMMARY,
-    RunFolder,
-    plain_json,
-    refuse_existing,
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.typed import RecipeError
+from towpath.runs.comparison import (
+    ASKED,
+    RESULT,
+    Comparison,
+    Contestant,
+    asked_for,
+    check_place,
+    compared,
+    run_name,
+    run_names,
+    write_asked,
+    write_comparison,
 )
-from towpath.runs.identity import differences
+from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, refuse_existing
 from towpath.training.errors import TrainingStoppedError
-from towpath.training.evaluation import paired_difference
 from towpath.training.reporter import Reporter
 from towpath.training.setup import prepare, with_lasting_paths
-from towpath.weighters import WEIGHTERS
 
 logger = logging.getLogger(__name__)
-ASKED, RESULT = "comparison.yaml", "comparison.json"
-BASELINE = "uniform"
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A weighter under a label: `tow`, or `tow:beta=1.0:iterations=10`."""
-
-    label: str
-    component: Component
-
-    @classmethod
-    def of(cls, text: str, recipe: Recipe) -> "Contestant":
-        """From the command line's words; options of the recipe's own weighter are kept."""
-        name, *settings = text.strip().split(":")
-        if settings and settings[0].isidentifier() and name not in WEIGHTERS:
-            name = f"{name}:{settings.pop(0)}"  # package.module:Class
-        component: Component = {"name": name}
-        if recipe.weighter["name"] == name:
-            component = dict(recipe.weighter)
-        for setting in settings:
-            key, sign, value = setting.partition("=")
-            if not sign:
-                raise RecipeError(
-                    f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
-                    "tow:beta=1.0"
-                )
-            component[key] = plain_value(value)
-        return cls(re.sub(r"[^\w.=+-]+", "_", text.strip()), component)
 
 
 class ComparisonIncompleteError(TrainingStoppedError):
     """Some runs failed; `result` compares the others."""
 
-    def __init__(self, path: Path, result: dict[str, Any], failures: Mapping[str, str]) -> None:
-        asked = len(result["weighters"]) * len(result["seeds"])
+    def __init__(self, path: Path, result: Comparison, failures: Mapping[str, str]) -> None:
+        asked = len(result.weighters) * len(result.seeds)
         reasons = "; ".join(f"{name}: {why.rstrip('.')}" for name, why in failures.items())
         super().__init__(
             f"{len(failures)} of {asked} runs failed, twice each ({reasons}); expected all to end. "
@@ -85,11 +49,6 @@ class ComparisonIncompleteError(TrainingStoppedError):
             f"with: towpath resume {path}"
         )
         self.result = result
-
-
-def is_comparison(path: Path) -> bool:
-    """Whether the folder is a comparison's."""
-    return (path / ASKED).is_file()
 
 
 def begin_comparison(
@@ -119,11 +78,9 @@ def begin_comparison(
         Recipe.of({**recipe.as_mapping(), "seed": seed})
     for contestant in contestants:  # what cannot run is said now, not in an hour
         prepare(replace(recipe, weighter=contestant.component), data_root, allowed)
-    asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
-    text = yaml.safe_dump(asked, sort_keys=False, allow_unicode=True)
     with new_folder(path), RunFolder(path).held():
         refuse_existing(path)  # another process may have been quicker
-        write(path / ASKED, text.encode())
+        write_asked(path, recipe, weighters, seeds)
 
 
 def run_comparison(
@@ -134,7 +91,7 @@ def run_comparison(
     allowed: Collection[str] = (),
     command: str = "",
     engine: Engine | None = None,
-) -> dict[str, Any]:
+) -> Comparison:
     """Run what is not finished yet, then compare; returns what `comparison.json` holds.
 
     Args:
@@ -158,8 +115,7 @@ def run_comparison(
             reasons = "; ".join(dict.fromkeys(why.rstrip(".") for why in failures.values()))
             raise RecipeError(f"No run of the comparison could begin: {reasons}.")
         result = compared(path)
-        text = json.dumps(plain_json(result), indent=1, ensure_ascii=False)
-        write(path / RESULT, f"{text}\n".encode())
+        write_comparison(path, result)
     if failures:
         raise ComparisonIncompleteError(path, result, failures)
     return result
@@ -171,35 +127,6 @@ def _forget(path: Path) -> None:
         (path / name).unlink(missing_ok=True)
     with suppress(OSError):  # it holds something that is not ours
         path.rmdir()
-
-
-def run_names(path: Path) -> list[str]:
-    """Names of all runs that a comparison asks for."""
-    _, contestants, seeds = asked_for(path)
-    return [run_name(contestant.label, seed) for contestant in contestants for seed in seeds]
-
-
-def check_place(path: Path, contestant: Contestant, seed: int) -> None:
-    """RecipeError if the folder of a weighter and seed holds another run.
-
-    The configuration in it is compared with what was asked for, so that it is noticed for run
-    folders of towpath 0.1 as well.
-    """
-    folder = RunFolder(path / run_name(contestant.label, seed))
-    if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
-        return
-    try:
-        found = folder.plain_config()
-    except RecipeError:  # damaged: the run fails with the reason, and the others go on
-        return
-    asked = {**_asked(path)["recipe"], "weighter": contestant.component, "seed": seed}
-    other = differences(asked, found)
-    if other:
-        raise RecipeError(
-            f"{folder.path} holds another run than its name says ({', '.join(other)} differ from "
-            f"{path / ASKED}); expected the weighter {contestant.label} with seed {seed}. Move the "
-            "folders back, or delete this one to run it again."
-        )
 
 
 def missing_runs(
@@ -231,121 +158,3 @@ def missing_runs(
             place = str(folder.path.resolve())
             jobs.append(Job(name, place, one.as_mapping(), root, tuple(allowed), command=command))
     return jobs
-
-
-def _asked(path: Path) -> dict[str, Any]:
-    """The plain values of `comparison.yaml`."""
-    content = regular_bytes(path / ASKED, "what `towpath compare` wrote")
-    asked: dict[str, Any] = load_yaml(content.decode("utf-8"))
-    return asked
-
-
-def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
-    """Recipe, contestants and seeds of a comparison folder, as they were written down."""
-    try:
-        asked = _asked(path)
-        recipe = Recipe.of(dict(asked["recipe"]))
-        contestants = [Contestant.of(w, recipe) for w in asked["weighters"]]
-        seeds = [Recipe.of({**asked["recipe"], "seed": seed}).seed for seed in asked["seeds"]]
-    except (
-        yaml.YAMLError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as error:
-        raise RecipeError(
-            f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
-            "compare` wrote. Start the comparison again in a new folder."
-        ) from error
-    return recipe, contestants, seeds
-
-
-def run_name(label: str, seed: int) -> str:
-    """Name of a run's folder in its comparison."""
-    return f"{label}-seed{seed}"
-
-
-def compared(path: Path) -> dict[str, Any]:
-    """Figures of the finished runs, with paired differences to the baseline."""
-    recipe, contestants, seeds = asked_for(path)
-    labels = [contestant.label for contestant in contestants]
-    baseline = BASELINE if BASELINE in labels else labels[0]
-    for contestant in contestants:
-        for seed in seeds:
-            check_place(path, contestant, seed)
-    runs: list[dict[str, Any]] = []
-    values: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for label in labels:
-        for seed in seeds:
-            folder = RunFolder(path / run_name(label, seed))
-            summary, scores = folder.summary(), folder.evaluations()
-            if summary is None or scores is None:
-                continue
-            values[label, seed] = scores
-            runs.append({"label": label, "folder": run_name(label, seed), **summary})
-    _add_overhead(runs, baseline)
-    return {
-        "recipe": recipe.name,
-        "synthetic": recipe.data["name"] == "glyphs",
-        "weighters": labels,
-        "seeds": seeds,
-        "baseline": baseline,
-        "runs": runs,
-        "differences": {
-            label: _differences(values, label, baseline, seeds)
-            for label in labels
-            if label != baseline
-        },
-    }
-
-
-def _add_overhead(runs: list[dict[str, Any]], baseline: str) -> None:
-    """Seconds a step over the baseline's, for each seed; under `timing`, as all clock figures."""
-    base = {
-        run["seed"]: run["timing"]["seconds_per_step"] for run in runs if run["label"] == baseline
-    }
-    for run in runs:
-        per_step = base.get(run["seed"])
-        if per_step:
-            ratio = run["timing"]["seconds_per_step"] / per_step
-            run["timing"] = {**run["timing"], "overhead": ratio}
-
-
-def _differences(
-    values: Mapping[tuple[str, int], Mapping[str, Any]],
-    label: str,
-    baseline: str,
-    seeds: Sequence[int],
-) -> dict[str, Any]:
-    """Per test set: for each seed, and for the mean over seeds of each task."""
-    result: dict[str, Any] = {}
-    both = [s for s in seeds if (label, s) in values and (baseline, s) in values]
-    for name in values[label, both[0]] if both else ():
-        rows = [
-            _figures(values[label, s][name]) - _figures(values[baseline, s][name]) for s in both
-        ]
-        pooled = paired_difference(np.mean(rows, axis=0), np.zeros_like(rows[0]))
-        result[name] = {
-            "mean": pooled.mean,
-            "interval": pooled.interval,
-            "p_value": pooled.p_value,
-            "excludes_zero": pooled.excludes_zero,
-            "seeds": {
-                str(seed): {
-                    "mean": one.mean,
-                    "interval": one.interval,
-                    "p_value": one.p_value,
-                    "excludes_zero": one.excludes_zero,
-                }
-                for seed, row in zip(both, rows, strict=True)
-                for one in [paired_difference(row, np.zeros_like(row))]
-            },
-        }
-    return result
-
-
-def _figures(scores: Mapping[str, Any]) -> Any:
-    chosen = scores["accuracies"] if scores["accuracies"] is not None else scores["losses"]
-    return np.asarray(chosen, dtype=np.float64)

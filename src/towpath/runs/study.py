@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from towpath.grid.compare import (
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.typed import RecipeError
+from towpath.runs.comparison import (
     ASKED,
     BASELINE,
     Contestant,
@@ -13,8 +15,6 @@ from towpath.grid.compare import (
     check_place,
     run_name,
 )
-from towpath.recipes.recipe import Recipe
-from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import CONFIG, RECORDS
 from towpath.runs.read import RunData, read_run
 

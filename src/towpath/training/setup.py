@@ -8,7 +8,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -29,6 +28,7 @@ from towpath.recipes.components import (
 )
 from towpath.recipes.recipe import Probe, Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
 from towpath.training.memory import free_memory, require_memory
 from towpath.training.state import TrainState
@@ -366,7 +366,7 @@ def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Ep
     return window
 
 
-def trained_shape(setup: Setup) -> dict[str, Any]:
+def trained_shape(setup: Setup) -> TrainedShape:
     """What a trained model must be built with again, without the data."""
     channels, height, _ = setup.image_shape
-    return {"channels": channels, "image_size": height, "ways": setup.recipe.episodes.ways}
+    return TrainedShape(channels, height, setup.recipe.episodes.ways)
