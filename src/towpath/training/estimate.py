@@ -73,7 +73,8 @@ def window_work(
 ) -> WindowWork:
     """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
     if isinstance(weighter, MiniBatchWeighter):
-        return WindowWork(T + T * targets * weighter.target_evaluations)
+        seen = T * (1 + targets) if weighter.looks_at_features else 0.0
+        return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
     if weighter.on_a_part:

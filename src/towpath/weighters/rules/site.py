@@ -48,6 +48,15 @@ class Site:
         params = self.start.layout.unflatten(x)
         return self.objective.evaluate(params, tasks, skip=skip, all_used=all_used, seed=self.seed)
 
+    def losses(self, x: Tensor, tasks: Sequence[Any], skip: Collection[int]) -> Tensor:
+        """Losses `[M]` at x, for a forward pass a task."""
+        self.work += FORWARD * len(tasks)
+        params = self.start.layout.unflatten(x)
+        ask = partial(
+            self.objective.evaluate, params, tasks, gradients=False, skip=skip, seed=self.seed
+        )
+        return self.start.untouched(ask).losses
+
     def features(self, x: Tensor, tasks: Sequence[Any]) -> list[Tensor]:
         """Features `[Q, D]` of each task's query inputs at x, for a forward pass each where the
         learner embeds."""
