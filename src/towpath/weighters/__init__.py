@@ -2,6 +2,7 @@
 
 from towpath.weighters.card import Card, Point
 from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.pds import PDS
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
@@ -28,6 +29,7 @@ __all__ = [
     "MWLMAML",
     "NOTHING_MUTED",
     "OPUS",
+    "PDS",
     "TOW",
     "TRMAML",
     "WEIGHTERS",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
@@ -66,6 +67,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "auto-lambda": WeighterEntry(AutoLambda),
     "doge": WeighterEntry(DoGE),
     "opus": WeighterEntry(OPUS),
+    "pds": WeighterEntry(PDS),
     "tow": _tow(TOW()),
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),
