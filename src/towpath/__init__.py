@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from towpath.objective import Objective
     from towpath.training import TrainedLearner, TrainState, load, train_step
     from towpath.weighters import (
+        ATS,
         DWA,
         FAMO,
         L2RW,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ATS",
     "DWA",
     "FAMO",
     "L2RW",
@@ -118,6 +120,7 @@ __getattr__, __dir__ = exports(
             "TRMAML",
             "TrustedOnly",
             "Uncertainty",
+            "ATS",
             "L2RW",
             "OPUS",
             "PDS",

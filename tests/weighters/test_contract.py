@@ -73,6 +73,7 @@ GENTLE: dict[str, dict[str, Any]] = {
     "tr-maml": {"rate": 0.01},
     "uncertainty": {"rate": 0.01},
     "auto-lambda": {"rate": 0.01},
+    "ats": {"steps": 6},
 }
 
 

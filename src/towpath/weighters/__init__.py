@@ -17,11 +17,13 @@ from towpath.weighters.rules.network import MetaWeightNet
 from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.schedule import FineTune, TrustedOnly
+from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow.planner import TOW
 
 __all__ = [
+    "ATS",
     "DWA",
     "FAMO",
     "L2RW",

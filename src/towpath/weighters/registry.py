@@ -15,6 +15,7 @@ from towpath.weighters.rules.matching import AlphaMAML
 from towpath.weighters.rules.network import MetaWeightNet
 from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
 from towpath.weighters.rules.schedule import FineTune, TrustedOnly
+from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow.planner import TOW
@@ -68,6 +69,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "doge": WeighterEntry(DoGE),
     "opus": WeighterEntry(OPUS),
     "pds": WeighterEntry(PDS),
+    "ats": WeighterEntry(ATS),
     "tow": _tow(TOW()),
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),

@@ -33,6 +33,8 @@ class MiniBatch:
         along: computes the inner products of the gradients with a direction.
         features: computes the features of the tasks.
         losses_at: computes the losses of the tasks at the parameters moved by a vector.
+        support_gradients: computes the gradients of the tasks' support losses, for a learner with
+            an inner loop.
         targets: the trusted tasks, for a rule that wants them.
     """
 
@@ -47,6 +49,7 @@ class MiniBatch:
         along: Callable[[Tensor], Tensor] | None = None,
         features: Callable[[], list[Tensor]] | None = None,
         losses_at: Callable[[Tensor], Tensor] | None = None,
+        support_gradients: Callable[[], Tensor] | None = None,
         targets: Targets | None = None,
     ) -> None:
         self.losses = losses
@@ -55,7 +58,7 @@ class MiniBatch:
         self.tasks = tasks
         self._gradients, self._along = gradients, along
         self._features, self._targets = features, targets
-        self._losses_at = losses_at
+        self._losses_at, self._support_gradients = losses_at, support_gradients
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -79,6 +82,11 @@ class MiniBatch:
                 "passes to a rule. Pass losses_at=... to tp.MiniBatch."
             )
         return self._losses_at(moved)
+
+    def support_gradients(self) -> Tensor | None:
+        """`[M, P]`: the gradients of the tasks' losses on their own support sets, after the same
+        adaptation, for an evaluation a task; None where the learner has no inner loop."""
+        return None if self._support_gradients is None else self._support_gradients()
 
     @property
     def targets(self) -> Targets:

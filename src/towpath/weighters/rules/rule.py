@@ -258,6 +258,11 @@ class MiniBatchWeighter(ABC):
             along=lambda direction: held.along(direction)[kept],
             features=lambda: site.features(x, tasks),
             losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
+            support_gradients=(
+                (lambda: site.on_support(x, every, skip).gradients[kept])
+                if site.objective.adapts
+                else None
+            ),
             targets=targets,
         )
         given, walk.memory.rule = self.weights(batch, walk.memory.rule)
