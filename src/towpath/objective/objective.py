@@ -296,6 +296,14 @@ class Objective:
         function = self._function
         return isinstance(function, EpisodeFunction) and function.learner.wants_embedding
 
+    @property
+    def adapts(self) -> bool:
+        """Whether tasks are episodes that a learner adapts to by steps of an inner loop."""
+        function = self._function
+        return isinstance(function, EpisodeFunction) and bool(
+            getattr(function.learner, "adaptation_steps", 0)
+        )
+
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
         """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
         it has none. Every rank computes those of all tasks."""
