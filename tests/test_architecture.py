@@ -35,7 +35,6 @@ ORDER = [
 ]
 TO_MEND = {
     # modules whose rooms were only just given to them
-    ("losses", "learners"),
     ("recipes", "training"),
     ("training", "grid"),
 }

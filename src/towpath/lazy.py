@@ -1,9 +1,9 @@
 """Imports that wait until somebody asks: torch takes seconds, `towpath --help` must not.
 
 `exports` serves the `__init__` of a package (PEP 562): `towpath.TOW` imports `towpath.weighters`
-the first time that it is read, and is an ordinary attribute from then on. `LazyModule` stands for a
-module whose functions are named early, in the parser of the command line, and called late. Type
-checkers see ordinary imports below `if TYPE_CHECKING:`.
+the first time that it is read, and is an ordinary attribute from then on. Type checkers see
+ordinary imports below `if TYPE_CHECKING:`. The commands of cli/ import what they need when they
+run.
 
 A package must not export a name that one of its modules has: importing the module would hide it.
 """
@@ -12,7 +12,6 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 
@@ -44,16 +43,3 @@ def exports(
         return sorted({*own, *own["__all__"]})
 
     return get, names
-
-
-class LazyModule(ModuleType):
-    """A module that is imported when something of it is read.
-
-    Example:
-        >>> calendar = LazyModule("calendar")
-        >>> calendar.isleap(2000)
-        True
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__name__), name)

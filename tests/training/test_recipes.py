@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from towpath.data import present
-from towpath.data.folders import DATA_VARIABLE
+from towpath.data.locations import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
 from towpath.recipes.reading import read_recipe
 from towpath.runs.comparison import Contestant

@@ -12,11 +12,11 @@ from towpath.data.cache import is_stored
 from towpath.data.cub import load_cub
 from towpath.data.download import RemoteFile
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
-from towpath.data.folders import data_root
 from towpath.data.glyphs import load_glyphs
+from towpath.data.locations import data_root
 from towpath.data.mini_imagenet import load_mini_imagenet
 from towpath.data.omniglot import load_omniglot
+from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
 from towpath.files import expanded
 from towpath.wording import nearest
@@ -28,7 +28,7 @@ _CUB_FILES = "https://data.caltech.edu/records/65de6-vp158/files"
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set with a name. `files` are fetched into `folder` of the data folder."""
+    """A set with a name, and what there is to know of it before it is loaded."""
 
     name: str
     what: str
@@ -38,8 +38,15 @@ class DataSet:
     sources: Callable[[Path], list[Path]]
     manual: str
     files: tuple[RemoteFile, ...] = ()
+    """what `towpath data fetch` downloads into `folder` of the data folder"""
     folder: str = ""
     splits: tuple[str, ...] = SPLITS
+    synthetic: bool = False
+    """whether no person drew or photographed the images"""
+    built_in: bool = False
+    """whether it is made when it is needed, so that there is nothing to fetch"""
+    ink_is_one: bool = False
+    """whether it shows strokes on paper, stored with ink = 1"""
 
 
 def _omniglot_file(part: str, md5: str) -> RemoteFile:
@@ -80,6 +87,9 @@ SETS = {
             _load_glyphs,
             _nothing,
             "It is built in: there is nothing to fetch.",
+            synthetic=True,
+            built_in=True,
+            ink_is_one=True,
         ),
         DataSet(
             "omniglot",
@@ -95,6 +105,7 @@ SETS = {
                 _omniglot_file("evaluation", "6b91aef0f799c5bb55b94e3f2daec811"),
             ),
             "omniglot",
+            ink_is_one=True,
         ),
         DataSet(
             "mini-imagenet",
@@ -187,4 +198,15 @@ def cached_splits(name: str, root: Path) -> bool:
 
 def present(name: str, root: str | Path | None = None) -> bool:
     """Whether the set can be loaded without a download."""
-    return name == "glyphs" or bool(known(name).sources(data_root(root)))
+    entry = known(name)
+    return entry.built_in or bool(entry.sources(data_root(root)))
+
+
+def is_synthetic(name: str) -> bool:
+    """Whether the set of this name, as recipes spell it, is one that no person made."""
+    return name in SETS and SETS[name].synthetic
+
+
+def stores_ink_as_one(name: str) -> bool:
+    """Whether the set of this name, as recipes spell it, shows strokes stored with ink = 1."""
+    return name in SETS and SETS[name].ink_is_one

@@ -13,7 +13,7 @@ ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Grid:
+class EngineChoice:
     """Who runs the runs of a comparison."""
 
     engine: str = "local"

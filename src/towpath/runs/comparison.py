@@ -137,7 +137,10 @@ def check_place(path: Path, contestant: Contestant, seed: int) -> None:
     folder = RunFolder(path / run_name(contestant.label, seed))
     if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
         return
-    found = folder.plain_config()
+    try:
+        found = folder.plain_config()
+    except RecipeError:  # damaged: the run fails with the reason, and the others go on
+        return
     section = object_of(_asked(path)["recipe"], "a recipe")
     asked = {**section, "weighter": contestant.component, "seed": seed}
     other = differences(asked, found)

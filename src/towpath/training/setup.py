@@ -156,12 +156,17 @@ def prepare(
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
-    weighter = make_weighter(recipe.weighter, allowed)
+    weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
     aims = wants_targets(weighter)
     if aims and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
+        )
+    if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
+        raise RecipeError(
+            f"The weighter {recipe.weighter['name']!r} trains on trusted tasks and found "
+            "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
         weighter.check_targets(aims)

@@ -129,8 +129,8 @@ def test_every_example_does_what_it_says(tmp_path, monkeypatch, capsys):
     # the demo of minutes is for `make demo`: here its command runs with another recipe
     other = {"demo": "quick"}
     monkeypatch.setattr(
-        "towpath.cli.commands.read_recipe",
-        lambda name, **k: read_recipe(other.get(name, name), **k),
+        "towpath.recipes.reading.read_recipe",
+        lambda name, *a, **k: read_recipe(other.get(name, name), *a, **k),
     )
     ordered = sorted(LEAVES, key=lambda w: ORDER.index(w[0]) if w[0] in ORDER else len(ORDER))
     for words in ordered:

@@ -12,9 +12,8 @@ import pytest
 import yaml
 
 import towpath
+from tests.training.runs import TINY, outcome
 from towpath.cli.main import main
-
-from .training.runs import TINY, outcome
 
 SHORT = {
     "training": {"steps": 4, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2},
@@ -147,13 +146,3 @@ def test_a_class_is_not_taken_from_a_package_with_a_name_alike(here, capsys):
     words = ["train", "tiny.yaml", "--weighter.name", "my_weights_too:First"]
     assert main([*words, "--allow-import", "my_weights"]) == 2
     assert "--allow-import my_weights_too" in capsys.readouterr().err
-
-
-def test_recipes_are_listed_shown_and_copied(here, capsys):
-    assert main(["recipes", "list"]) == 0
-    assert "omniglot-protonet" in capsys.readouterr().out
-    assert main(["recipes", "show", "demo"]) == 0
-    shown = capsys.readouterr().out
-    assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 0
-    assert Path("mine.yaml").read_text() == shown
-    assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 2
