@@ -13,6 +13,7 @@ from towpath.runs.records import (
     ProbeRecord,
     SkippedWindow,
     StepRecord,
+    TaskInfo,
     ValidationRecord,
     clocked,
     record_from_json,
@@ -21,7 +22,7 @@ from towpath.runs.scores import ScoreSummary
 
 CLOCK = Clock(2.5, 2.0)
 PLAN = PlanStatistics(status="converged", beta=10.0, steps=[1.0, 0.5], effective_tasks=[2.0])
-TASKS = [{"index": 3, "group": "A", "classes": ["a", "b"]}, {"trusted": True}]
+TASKS: list[TaskInfo] = [{"index": 3, "group": "A", "classes": ["a", "b"]}, {"trusted": True}]
 STEP = StepRecord(
     step=3,
     window=1,

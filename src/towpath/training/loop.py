@@ -26,7 +26,7 @@ from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
 from towpath.runs.plain import plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
-from towpath.runs.records import Clock, ProbeRecord, Record, ValidationRecord, clocked
+from towpath.runs.records import Clock, ProbeRecord, Record, ValidationRecord, WindowRecord, clocked
 from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
@@ -63,6 +63,16 @@ def train(
     """A new run in a new folder; returns its summary.
 
     Where torchrun has restarted the ranks, the run that they had begun goes on instead.
+
+    Args:
+        path: the run's folder, which must not hold anything yet.
+        recipe: what to run.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        command: the words of the command line, for the record.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
@@ -87,7 +97,16 @@ def resume(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Summary:
-    """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
+    """Go on with a run where its last checkpoint left it; a finished run is left as it is.
+
+    Args:
+        path: the run's folder.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
+    """
     folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
         return summary
@@ -217,44 +236,20 @@ def _train(
     complete = current
     try:
         if current.state.window == 0 and current.records_bytes == 0:
-            for record in _probe_records(setup, current, before=-1):
-                writer.write(record)
-            complete = replace(
-                current, records_bytes=writer.bytes_written, records_digest=writer.digest
-            )
+            for probe in _probe_records(setup, current, before=-1):
+                writer.write(probe)
+            complete = _after_records(current, writer)
         while not _done(recipe, complete):
             before = complete.state.step
-            window_began = time.perf_counter()
-            window, targets = setup.window(complete.state.window, recipe.training.steps - before)
-            state, records = train_step(
-                complete.state,
-                window,
-                objective=setup.objective,
-                weighter=setup.weighter,
-                targets=targets,
-                seed=recipe.seed,
-            )
-            ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
-            spent = complete.training_seconds + time.perf_counter() - window_began
-            now = replace(complete, state=state, training_seconds=spent)
-            lines: list[Record] = [*records]
-            if _crosses(recipe.validation.every, before, state.step) or (
-                recipe.validation.every and state.step >= recipe.training.steps
-            ):
-                now, validation = _validate(setup, now, reporter)
-                lines.append(validation)
-            lines += _probe_records(setup, now, before)
+            now, window = _train_window(setup, complete)
+            now, others = _looked_at(setup, now, before, reporter)
             seconds = time.perf_counter() - began
-            for line in lines:
-                writer.write(clocked(line, Clock(seconds, spent)))
+            for record in (*window, *others):
+                writer.write(clocked(record, Clock(seconds, now.training_seconds)))
             writer.flush()
-            complete = replace(
-                now,
-                records_bytes=writer.bytes_written,
-                records_digest=writer.digest,
-                seconds=seconds,
-            )
-            reporter.stepped(state.step, records[-1])
+            complete = replace(_after_records(now, writer), seconds=seconds)
+            state = complete.state
+            reporter.stepped(state.step, window[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)
                 raise TrainingStoppedError(
@@ -270,6 +265,43 @@ def _train(
         raise
     save(complete)
     return complete
+
+
+def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:
+    """The checkpoint that all records so far belong to."""
+    return replace(now, records_bytes=writer.bytes_written, records_digest=writer.digest)
+
+
+def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[WindowRecord]]:
+    """Train on the next window, by the clock."""
+    recipe, ranks = setup.recipe, setup.ranks
+    began = time.perf_counter()
+    left = recipe.training.steps - now.state.step
+    window, targets = setup.window(now.state.window, left)
+    state, records = train_step(
+        now.state,
+        window,
+        objective=setup.objective,
+        weighter=setup.weighter,
+        targets=targets,
+        seed=recipe.seed,
+    )
+    ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
+    spent = now.training_seconds + time.perf_counter() - began
+    return replace(now, state=state, training_seconds=spent), records
+
+
+def _looked_at(
+    setup: Setup, now: Checkpoint, before: int, reporter: Reporter
+) -> tuple[Checkpoint, list[Record]]:
+    """The validation and the probes that are due after a window that began at step `before`."""
+    recipe, step = setup.recipe, now.state.step
+    every = recipe.validation.every
+    records: list[Record] = []
+    if _crosses(every, before, step) or (every and step >= recipe.training.steps):
+        now, validation = _validate(setup, now, reporter)
+        records.append(validation)
+    return now, [*records, *_probe_records(setup, now, before)]
 
 
 def _done(recipe: Recipe, now: Checkpoint) -> bool:
