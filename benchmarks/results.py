@@ -17,12 +17,13 @@ from typing import Any
 import yaml
 from matplotlib.figure import Figure
 
-from towpath.grid.compare import ASKED, RESULT, compared
+from towpath.grid.compare import RESULT, compared
 from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import audit
 from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.reruns import differences, paper_recipe
 from towpath.reports.sections.paper import TABLE_1
+from towpath.runs.comparison_spec import SPEC
 from towpath.runs.folder import plain_json
 from towpath.training.summary import weight_by_label
 
@@ -55,7 +56,7 @@ class Finished:
         asked = words[list(words).index("--weighters") + 1].split(",")
         self.asked = [re.sub(r"[^\w.=+-]+", "_", weighter) for weighter in asked]
         self.result: dict[str, Any] = json.loads((folder / RESULT).read_text())
-        self.recipe: dict[str, Any] = yaml.safe_load((folder / ASKED).read_text())["recipe"]
+        self.recipe: dict[str, Any] = yaml.safe_load((folder / SPEC).read_text())["recipe"]
         self.tests = list(self.result["runs"][0]["test"])
         self.records = {run["folder"]: self._read(run["folder"]) for run in self.result["runs"]}
 
@@ -129,10 +130,10 @@ def _signed(one: dict[str, Any]) -> str:
 
 def remerge(folder: Path, weighters: Sequence[str]) -> None:
     """Write `comparison.json` again, of the runs of these weighters that are finished."""
-    asked = yaml.safe_load((folder / ASKED).read_text())
+    asked = yaml.safe_load((folder / SPEC).read_text())
     done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
     labels = [w for w in weighters if re.sub(r"[^\w.=+-]+", "_", w) in done]
-    (folder / ASKED).write_text(yaml.safe_dump({**asked, "weighters": labels}, sort_keys=False))
+    (folder / SPEC).write_text(yaml.safe_dump({**asked, "weighters": labels}, sort_keys=False))
     text = json.dumps(plain_json(compared(folder)), indent=1, ensure_ascii=False)
     (folder / RESULT).write_text(f"{text}\n")
 

@@ -36,11 +36,9 @@ ORDER = [
 TO_MEND = {
     # modules whose rooms were only just given to them
     ("losses", "learners"),
-    ("recipes", "training"),
     ("runs", "training"),
     ("runs", "reports"),
     ("runs", "grid"),
-    ("training", "grid"),
 }
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem in ORDER)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from towpath.grid.compare import ASKED, run_name
+from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
+from towpath.runs.comparison_spec import SPEC, run_name
 
 GROUPS = [f"Alphabet {i}" for i in range(20)]
 WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
@@ -15,7 +16,7 @@ WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
 
 def recipe(**changes) -> Recipe:
     plain = Recipe(
-        name="made-up", data={"name": "omniglot"}, compare=list(WEIGHTERS), reproduces=""
+        name="made-up", data=Component("omniglot"), compare=list(WEIGHTERS), reproduces=""
     ).as_mapping()
     plain["trusted"] = {"count": 4, "per_batch": 2}
     return Recipe.of(plain | changes)
@@ -102,7 +103,7 @@ def write_run(
 def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe):
     """The final figures, of a run that trained as long as its recipe says."""
     rng = np.random.default_rng([seed, len(weighter), 1])
-    names = (base.data["name"], *base.test.also)
+    names = (base.data.name, *base.test.also)
     scores = {n: {"accuracies": rng.random(tasks).tolist(), "losses": [1.0] * tasks} for n in names}
     summary = {
         "seed": seed,
@@ -119,7 +120,7 @@ def write_comparison(path: Path, steps: int, *, weighters=WEIGHTERS, seeds=(0, 1
     base = recipe()
     path.mkdir(parents=True)
     asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
-    (path / ASKED).write_text(yaml.safe_dump(asked))
+    (path / SPEC).write_text(yaml.safe_dump(asked))
     for weighter in weighters:
         for seed in seeds:
             write_run(path / run_name(weighter, seed), base, weighter, steps, seed=seed, **options)

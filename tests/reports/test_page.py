@@ -12,9 +12,9 @@ from scipy import stats
 from tests.reports import synthetic
 from tests.reports.reading import Page
 from towpath.cli.main import main
-from towpath.grid.compare import run_name
 from towpath.reports.charts.figures import write_weights
 from towpath.reports.page import write_report
+from towpath.runs.comparison_spec import run_name
 from towpath.runs.read import read_run
 from towpath.theory import weight_deviation
 from towpath.training.summary import weight_by_label

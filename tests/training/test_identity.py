@@ -11,9 +11,9 @@ import yaml
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
 from towpath.cli.main import main
-from towpath.grid.compare import compared
+from towpath.grid.compare import begin_comparison, compared, run_comparison
 from towpath.runs.identity import Identity, differences
-from towpath.training import RecipeError, RunFolder, begin_comparison, resume, run_comparison, train
+from towpath.training import RecipeError, RunFolder, resume, train
 
 from .forging import forge, header
 from .runs import Killed, Silent, Stopping, outcome, run, tiny

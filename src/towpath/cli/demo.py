@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from towpath.wording import say
 
 if TYPE_CHECKING:
     from towpath.recipes.recipe import Recipe
+    from towpath.runs.comparison_spec import ComparisonSpec
 
 
 def add(commands: Commands) -> None:
@@ -35,9 +35,9 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Compare the demo's weighters, or go on with that, and write a report of it."""
     from towpath.grid.choice import EngineChoice
-    from towpath.grid.compare import is_comparison
     from towpath.recipes.reading import read_recipe
     from towpath.reports import write_report
+    from towpath.runs.comparison_spec import ComparisonSpec, is_comparison
 
     seeds = chosen_seeds(arguments)
     if not seeds:
@@ -48,54 +48,51 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     # small tasks: a process a core beats two threads in one
     engine = EngineChoice(jobs=available_cores())
     if is_comparison(out):
-        _refuse_another(out, recipe, seeds)
-        go_on_comparing(console, out, engine, call)
+        spec = ComparisonSpec.read(out)
+        _refuse_another(spec, recipe, seeds)
+        go_on_comparing(console, spec, engine, call)
     else:
-        begin_comparing(console, out, recipe, recipe.compare, seeds, engine, call)
-    say(console, f"  {_draw_tasks(out)}")
+        spec = begin_comparing(console, out, recipe, recipe.compare, seeds, engine, call)
+    say(console, f"  {_draw_tasks(spec)}")
     page = out / "report.html"
     write_report([out], page, force=True)  # the folder is ours
     say(console, f"Open this in a browser: {page}")
 
 
-def _refuse_another(out: Path, recipe: "Recipe", seeds: Sequence[int]) -> None:
+def _refuse_another(spec: "ComparisonSpec", recipe: "Recipe", seeds: Sequence[int]) -> None:
     """UsageError if the folder holds another comparison than this demo's."""
-    from towpath.grid.compare import asked_for
     from towpath.runs.folder import plain_json
 
-    found, contestants, found_seeds = asked_for(out)
-    labels = [contestant.label for contestant in contestants]
+    found, labels = spec.recipe, spec.labels
     same = plain_json(found.as_mapping()) == plain_json(recipe.as_mapping())
-    if not same or labels != list(recipe.compare) or list(found_seeds) != list(seeds):
+    if not same or labels != list(recipe.compare) or list(spec.seeds) != list(seeds):
         raise UsageError(
-            f"{out} holds the comparison {found.name} of {', '.join(labels)} with seeds "
-            f"{list(found_seeds)} and {found.training.steps} steps; expected this demo's, or a new "
+            f"{spec.path} holds the comparison {found.name} of {', '.join(labels)} with seeds "
+            f"{list(spec.seeds)} and {found.training.steps} steps; expected this demo's, or a new "
             "folder. Choose another --out, or delete it."
         )
 
 
-def _draw_tasks(out: Path) -> Path:
+def _draw_tasks(spec: "ComparisonSpec") -> Path:
     """The last mini-batch that tow-targets weighed with the first seed, as pictures."""
     import numpy as np
 
     from towpath.data import Episode
-    from towpath.grid.compare import asked_for, run_name
     from towpath.reports import write_sample_tasks
-    from towpath.runs.folder import RunFolder
     from towpath.training.setup import prepare
 
-    recipe, _, seeds = asked_for(out)
-    seed = seeds[0]
-    folder = RunFolder(out / run_name("tow-targets", seed))
-    last = [r for r in folder.records() if "weights" in r and "probe" not in r][-1]
-    setup = prepare(replace(recipe, seed=seed))
+    weighed = next(one for one in spec.contestants if one.label == "tow-targets")
+    run = spec.run(weighed, spec.seeds[0])
+    recipe = run.recipe
+    last = [r for r in run.folder.records() if "weights" in r and "probe" not in r][-1]
+    setup = prepare(recipe)
     # the mini-batch's own tasks; those after them are trusted ones of another stream
     own = last["tasks"][: recipe.training.meta_batch_size]
     episodes: list[Episode] = [setup.windows.sampler.episode(task["index"]) for task in own]
     order = np.argsort(last["weights"][: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
-        out / "tasks.png",
+        spec.path / "tasks.png",
         [episodes[i] for i in picks],
         [last["weights"][i] for i in picks],
         f"What tow-targets trusted least (top) and most (bottom) at step {last['step']}: "

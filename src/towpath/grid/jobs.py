@@ -6,7 +6,7 @@ watches.
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,7 +29,8 @@ class Job:
 
     name: str
     folder: str
-    recipe: dict[str, Any]
+    recipe: Recipe
+    """with all options of its weighter"""
     data_root: str | None = None
     allowed: tuple[str, ...] = ()
     command: str = ""
@@ -38,7 +39,7 @@ class Job:
 
     def run(self, reporter: Reporter) -> dict[str, Any]:
         """Train, or go on; returns the summary."""
-        folder, recipe = Path(self.folder), Recipe.of(self.recipe)
+        folder = Path(self.folder)
         if (folder / CONFIG).exists():
             return resume(
                 folder,
@@ -49,7 +50,7 @@ class Job:
             )
         return train(
             folder,
-            recipe,
+            self.recipe,
             reporter,
             data_root=self.data_root,
             allowed=self.allowed,
@@ -59,13 +60,15 @@ class Job:
 
     def as_json(self) -> str:
         """The job as text."""
-        return json.dumps(asdict(self))
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return json.dumps({**own, "recipe": self.recipe.as_mapping()})
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """The job of the text."""
+        """The job of the text, its recipe read and checked."""
         values = json.loads(text)
-        return cls(**{**values, "allowed": tuple(values["allowed"])})
+        recipe, allowed = Recipe.of(values["recipe"]), tuple(values["allowed"])
+        return cls(**{**values, "recipe": recipe, "allowed": allowed})
 
 
 class Watcher(Protocol):

@@ -44,7 +44,7 @@ class OnRay:
         import ray
 
         jobs = [
-            replace(job, workers=min(job.recipe["threads"], max(1, int(self.cpus)))) for job in jobs
+            replace(job, workers=min(job.recipe.threads, max(1, int(self.cpus)))) for job in jobs
         ]
         self._connect()
         try:

@@ -13,7 +13,8 @@ import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -80,10 +81,23 @@ def refuse_existing(path: Path) -> None:
 
 
 @dataclass(frozen=True)
+class RunConfig:
+    """What `config.yaml` of a run says."""
+
+    recipe: Recipe
+    made_with: dict[str, Any]
+    """what else is needed to run it again"""
+    plain: Mapping[str, Any]
+    """the recipe's values as they stand in the file"""
+
+
+@dataclass(frozen=True)
 class RunFolder:
-    """Paths of a run and what they hold."""
+    """Paths of a run and what they hold; its configuration is read once."""
 
     path: Path
+    made: "RunConfig | None" = field(default=None, repr=False, compare=False)
+    """the configuration, where this process has just written it"""
 
     @property
     def checkpoints(self) -> Path:
@@ -126,7 +140,8 @@ class RunFolder:
         identity = Identity.of(config, data or {})
         mapping = {**recipe.as_mapping(), "made_with": {**made_with, KEY: identity.as_mapping()}}
         text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
-        folder = cls(path)
+        plain_made_with = {**made_with, KEY: identity.as_mapping()}
+        folder = cls(path, RunConfig(recipe, plain_made_with, config))
         with new_folder(path), folder.held():
             refuse_existing(path)  # another process may have been quicker
             write(path / CONFIG, text.encode())
@@ -154,22 +169,26 @@ class RunFolder:
 
     def config(self) -> tuple[Recipe, dict[str, Any]]:
         """The recipe and what the run was made with; RecipeError if it was edited since."""
-        path = self.path / CONFIG
-        mapping = self._plain_config()
-        made_with = mapping.pop("made_with", {})
-        if not isinstance(made_with, dict):
-            made_with = {}
+        return self._config.recipe, self._config.made_with
+
+    @cached_property
+    def _config(self) -> "RunConfig":
+        if self.made is not None:
+            return self.made
+        mapping = self.plain_config()
+        made_with = self._plain_config.get("made_with", {})
         recipe = Recipe.of(mapping)
-        identity = Identity.read(made_with, path)
-        if identity is not None:
-            identity.check_config(mapping, path)
-        return recipe, made_with
+        self.identity()  # refuses what was edited
+        return RunConfig(recipe, made_with if isinstance(made_with, dict) else {}, mapping)
 
     def plain_config(self) -> dict[str, Any]:
         """The values of `config.yaml` as they stand there, without `made_with`."""
-        return {k: v for k, v in self._plain_config().items() if k != "made_with"}
+        return {k: v for k, v in self._plain_config.items() if k != "made_with"}
 
-    def _plain_config(self) -> dict[str, Any]:
+    @cached_property
+    def _plain_config(self) -> Mapping[str, Any]:
+        if self.made is not None:
+            return self.made.plain
         path = self.path / CONFIG
         content = regular_bytes(path, "the configuration that the run wrote")
         try:
@@ -184,8 +203,22 @@ class RunFolder:
         return mapping
 
     def identity(self) -> Identity | None:
-        """What the run is; None for a run folder of towpath 0.1."""
-        return Identity.read(self.config()[1], self.path / CONFIG)
+        """What the run is; None for a run folder of towpath 0.1.
+
+        RecipeError if the configuration was edited since it was written.
+        """
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> Identity | None:
+        path = self.path / CONFIG
+        if self.made is not None:
+            return Identity.read(self.made.made_with, path)
+        made_with = self._plain_config.get("made_with", {})
+        identity = Identity.read(made_with if isinstance(made_with, dict) else {}, path)
+        if identity is not None:
+            identity.check_config(self.plain_config(), path)
+        return identity
 
     @property
     def digest(self) -> str:

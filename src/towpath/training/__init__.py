@@ -1,16 +1,10 @@
-"""Training: one pure step, the loop around it, evaluation, checkpoints, comparison."""
+"""Training: one pure step, the loop around it, evaluation, checkpoints."""
 
 from typing import TYPE_CHECKING
 
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath.grid.compare import (
-        ComparisonIncompleteError,
-        begin_comparison,
-        is_comparison,
-        run_comparison,
-    )
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import RecipeError
     from towpath.runs.folder import RunFolder
@@ -23,7 +17,6 @@ if TYPE_CHECKING:
     from towpath.training.step import train_step
 
 __all__ = [
-    "ComparisonIncompleteError",
     "PairedDifference",
     "Recipe",
     "RecipeError",
@@ -33,25 +26,16 @@ __all__ = [
     "TrainState",
     "TrainedLearner",
     "TrainingStoppedError",
-    "begin_comparison",
     "evaluate",
-    "is_comparison",
     "load",
     "paired_difference",
     "resume",
-    "run_comparison",
     "train",
     "train_step",
 ]
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "towpath.grid.compare": (
-            "ComparisonIncompleteError",
-            "begin_comparison",
-            "is_comparison",
-            "run_comparison",
-        ),
         "towpath.training.deploy": ("TrainedLearner", "load"),
         "towpath.training.evaluation": (
             "PairedDifference",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from towpath.data.registry import is_synthetic
 from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, json_digest, versions
 from towpath.runs.identity import KEY
 from towpath.training.checkpoint import Checkpoint
@@ -51,10 +52,10 @@ def summarise(
     return {
         "recipe": recipe.name,
         "reproduces": recipe.reproduces,
-        "weighter": recipe.weighter["name"],
+        "weighter": recipe.weighter.name,
         "seed": recipe.seed,
-        "data": recipe.data["name"],
-        "synthetic": recipe.data["name"] == "glyphs",
+        "data": recipe.data.name,
+        "synthetic": is_synthetic(recipe.data.name),
         **main.summary(),
         "test": {name: score.summary() for name, score in scores.items()},
         "validation": None if best is None else {"score": best.score, "step": best.step},

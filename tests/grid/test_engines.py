@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.distributed.processes import ended, living, mark_of, settled, started
 from tests.training.runs import Silent, outcome, tiny
+from towpath.grid.compare import ComparisonIncompleteError, begin_comparison, run_comparison
 from towpath.grid.engines import InProcess, Subprocesses
-from towpath.training import ComparisonIncompleteError, begin_comparison, run_comparison
-
-from .processes import ended, living, mark_of, settled, started
 
 SHORT = {"training": {"steps": 6, "horizon": 2, "meta_batch_size": 3}, "test": {"tasks": 4}}
 WEIGHTERS, SEEDS = ("uniform", "tow-targets"), (0, 1, 2)
