@@ -19,7 +19,7 @@ from PIL import Image
 
 from benchmarks.results import Finished, index, page, remerge
 from towpath import data
-from towpath.grid.compare import RESULT
+from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
 
 CONTESTANTS = (

@@ -15,7 +15,7 @@ import torch
 from towpath.distributed.launch import launched
 from towpath.distributed.ranks import Ranks
 from towpath.training import Recipe, train
-from towpath.training.reporter import Unheard
+from towpath.training.reporter import SilentReporter
 from towpath.training.setup import prepare
 from towpath.weighters import TOW, Uniform, Weighter
 
@@ -25,7 +25,9 @@ def main(folder: Path) -> None:
     recipes = json.loads((folder.parent / "recipes.json").read_text())
     with launched() as ranks:
         for name, mapping in recipes.items():
-            train(folder / name, Recipe.of(mapping), Unheard(), allowed=["tests"], ranks=ranks)
+            train(
+                folder / name, Recipe.of(mapping), SilentReporter(), allowed=["tests"], ranks=ranks
+            )
         if ranks.size > 1:
             sent = traffic(Recipe.of(next(iter(recipes.values()))), ranks)
             (folder / f"sent-{ranks.rank}.json").write_text(json.dumps(sent))

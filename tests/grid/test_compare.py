@@ -14,6 +14,8 @@ from towpath.cli.main import main
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
+from towpath.runs.comparison import read_comparison
+from towpath.runs.plain import plain_json
 from towpath.training.setup import prepare
 
 WEIGHTERS = ["uniform", "exploration", "exploitation", "tow", "tow-targets"]
@@ -83,8 +85,9 @@ def test_the_trusted_tasks_of_a_mini_batch_are_the_same_for_all_and_no_targets_o
 
 def test_differences_are_those_of_the_evaluations(comparison):
     path, result = comparison
-    assert result == json.loads((path / "comparison.json").read_text())
-    assert result["baseline"] == "uniform"
+    assert read_comparison(path) == result
+    assert plain_json(result.as_json()) == json.loads((path / "comparison.json").read_text())
+    assert result.baseline == "uniform"
     values = {
         (w, seed): np.array(
             json.loads((path / f"{w}-seed{seed}" / "evaluations.json").read_text())["glyphs"][
@@ -95,34 +98,34 @@ def test_differences_are_those_of_the_evaluations(comparison):
         for seed in (0, 1)
     }
     for weighter in WEIGHTERS[1:]:
-        said = result["differences"][weighter]["glyphs"]
+        said = result.differences[weighter]["glyphs"]
         rows = [values[weighter, seed] - values["uniform", seed] for seed in (0, 1)]
-        check(said, (rows[0] + rows[1]) / 2)
+        check(said.pooled, (rows[0] + rows[1]) / 2)
         for seed in (0, 1):
-            check(said["seeds"][str(seed)], rows[seed])
+            check(said.seeds[seed], rows[seed])
 
 
 def check(said, difference):
     n = len(difference)
     mean = sum(difference) / n
     deviation = math.sqrt(sum((difference - mean) ** 2) / (n - 1))
-    assert said["mean"] == pytest.approx(mean, abs=1e-12)
+    assert said.mean == pytest.approx(mean, abs=1e-12)
     width = stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
-    assert said["interval"] == pytest.approx(width, abs=1e-12)
-    assert said["excludes_zero"] == (abs(mean) > width)
+    assert said.interval == pytest.approx(width, abs=1e-12)
+    assert said.excludes_zero == (abs(mean) > width)
     if deviation:
         p = 2 * stats.t.sf(abs(mean) / (deviation / math.sqrt(n)), n - 1)
-        assert said["p_value"] == pytest.approx(p, abs=1e-9)
+        assert said.p_value == pytest.approx(p, abs=1e-9)
 
 
 def test_work_is_reported(comparison):
     _, result = comparison
-    for run in result["runs"]:
-        assert run["steps"] == 6
-        assert run["tasks_trained"] == 6 * 5
-        assert run["evaluations"] >= 6
-        assert run["timing"]["overhead"] > 0
-    by_label = {run["label"]: run["evaluations"] for run in result["runs"]}
+    for run in result.runs:
+        assert run.summary.steps == 6
+        assert run.summary.tasks_trained == 6 * 5
+        assert run.summary.evaluations >= 6
+        assert run.overhead > 0
+    by_label = {run.label: run.summary.evaluations for run in result.runs}
     assert by_label["uniform"] == 6
     assert by_label["tow"] > 6
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.training.runs import Silent, records
 from towpath.data import present
-from towpath.data.folders import DATA_VARIABLE
+from towpath.data.locations import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
 from towpath.recipes.reading import read_recipe
 from towpath.runs.comparison_spec import Contestant
@@ -49,9 +49,9 @@ def test_a_shipped_recipe_runs_for_one_window(name, tmp_path):
     probes = [replace(probe, horizon=2, meta_batch_size=2) for probe in recipe.probes]
     recipe = replace(recipe, probes=probes)
     summary = train(tmp_path / "run", recipe, Silent(), data_root=ROOT)
-    assert summary["steps"] == horizon
-    assert summary["windows"] == 1
-    assert len(summary["test"]) == 1 + len(full.test.also)
+    assert summary.steps == horizon
+    assert summary.windows == 1
+    assert len(summary.test) == 1 + len(full.test.also)
     lines = [line for line in records(Path(tmp_path / "run")) if "losses" in line]
     assert len([line for line in lines if "probe" not in line]) == horizon
     assert {line["probe"] for line in lines if "probe" in line} == {p.name for p in full.probes}

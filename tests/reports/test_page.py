@@ -14,10 +14,11 @@ from tests.reports.reading import Page
 from towpath.cli.main import main
 from towpath.reports.charts.figures import write_weights
 from towpath.reports.page import write_report
-from towpath.runs.comparison_spec import run_name
+from towpath.runs.comparison import compared
+from towpath.runs.judged import weight_by_label
 from towpath.runs.read import read_run
+from towpath.runs.records import StepRecord
 from towpath.theory import weight_deviation
-from towpath.training.summary import weight_by_label
 
 SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "episodes"]
 SECTIONS += ["theory", "made"]
@@ -297,23 +298,23 @@ def test_trusted_tasks_are_neither_clean_nor_wrong(tmp_path):
     path.mkdir()
     tasks = [{"mislabelled": True, "group": "A"}, {"group": "A"}, {"group": "A"}]
     tasks.append({"trusted": True, "group": "B"})
-    record = {"step": 1, "window": 0, "weights": [0.1, 0.1, 0.1, 0.7], "tasks": tasks}
-    (path / "records.jsonl").write_text(json.dumps(record) + "\n")
+    record = StepRecord(1, 0, [0.1, 0.1, 0.1, 0.7], tasks, losses=[1.0] * 4, loss=1.0)
+    (path / "records.jsonl").write_text(json.dumps(record.as_json()) + "\n")
     run = read_run(path)
     assert run.wrong == [(1, pytest.approx(0.4))]
     assert run.clean == [(1, pytest.approx(0.4))]
     assert list(run.groups) == ["A"]
     ratio = weight_by_label([record])
     assert ratio is not None
-    assert ratio["clean"] == pytest.approx(run.clean[0][1])
+    assert ratio.clean == pytest.approx(run.clean[0][1])
 
 
 def test_the_weights_of_many_weighters_stand_in_rows_of_four(tmp_path):
     path = synthetic.write_comparison(tmp_path / "c", 20, seeds=(0,))
-    runs = [{"label": w, "folder": run_name(w, 0)} for w in synthetic.WEIGHTERS]
+    result = compared(path)
     sizes = []
     for labels in (synthetic.WEIGHTERS[:4], synthetic.WEIGHTERS):
-        out = write_weights(tmp_path / "w.png", path, {"recipe": "r", "runs": runs}, labels)
+        out = write_weights(tmp_path / "w.png", path, result, labels)
         with Image.open(out) as picture:
             sizes.append(picture.size)
     assert sizes[0][0] == sizes[1][0]

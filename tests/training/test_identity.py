@@ -11,7 +11,8 @@ import yaml
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
 from towpath.cli.main import main
-from towpath.grid.compare import begin_comparison, compared, run_comparison
+from towpath.grid.compare import begin_comparison, run_comparison
+from towpath.runs.comparison import compared
 from towpath.runs.identity import Identity, differences
 from towpath.training import RecipeError, RunFolder, resume, train
 
@@ -90,8 +91,8 @@ def test_threads_device_and_more_checkpoints_may_change_and_the_end_is_the_same(
 def test_steps_may_be_raised_and_not_lowered(tmp_path):
     path = run(tmp_path / "run", tiny(training=SHORT))
     edit(path, "training", {"steps": 12})
-    assert resume(path, Silent())["steps"] == 12
-    assert resume(path, Silent())["steps"] == 12  # finished, and left as it is
+    assert resume(path, Silent()).steps == 12
+    assert resume(path, Silent()).steps == 12  # finished, and left as it is
     expected = run(tmp_path / "whole", tiny(training={**SHORT, "steps": 12}))
     raised, whole = (outcome(p)["tensors"] for p in (path, expected))
     assert {n: t for n, t in raised.items() if "params." in n} == {
@@ -170,7 +171,7 @@ def test_data_that_were_moved_are_the_same_data(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     own.rename(tmp_path / "elsewhere" / "own")
     edit(path, "data", {"name": str(tmp_path / "elsewhere" / "own")})
-    assert resume(path, Silent())["steps"] == 8
+    assert resume(path, Silent()).steps == 8
 
 
 def test_changed_trusted_tasks_and_other_test_sets_are_noticed_by_name(tmp_path):
@@ -316,8 +317,8 @@ def test_missing_evaluations_are_said_and_made_again(comparison, capsys, caplog)
     assert "random-seed1: it has no evaluations.json" in " ".join(capsys.readouterr().out.split())
     result = run_comparison(comparison, Silent())
     assert "has no evaluations.json: its test tasks are tried again" in caplog.text
-    assert len(result["runs"]) == 4
-    assert result["differences"] == expected["differences"]
+    assert len(result.runs) == 4
+    assert result.as_json()["differences"] == expected["differences"]
 
 
 def test_every_run_of_a_comparison_knows_what_it_is(comparison):

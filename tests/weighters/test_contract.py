@@ -69,6 +69,12 @@ GENTLE: dict[str, dict[str, Any]] = {
     # these weigh equally while they warm up
     "trim": {"warmup": 0},
     "mixture": {"warmup": 0},
+    "fine-tune": {"after": 1},
+    # at the published rates these move by less than what the first test asks for
+    "tr-maml": {"rate": 0.01},
+    "uncertainty": {"rate": 0.01},
+    "auto-lambda": {"rate": 0.01},
+    "ats": {"steps": 6},
 }
 
 
@@ -103,6 +109,7 @@ class Case:
 def task_of(seed: int, dtype: torch.dtype) -> tp.Episode:
     """A task that says what a pool's episodes say: its group, and whether it is mislabelled."""
     info = {"index": seed, "group": "abc"[seed % 3], "mislabelled": seed % 4 == 1}
+    info |= {"trusted": seed % 2 == 0}
     return replace(classification((1, 1), seed=seed, dtype=dtype), info=info)
 
 
@@ -238,7 +245,7 @@ def test_two_windows_with_the_state_through_json_equal_two_windows_in_one_go(nam
     assert same(train(stop=True), train(stop=False))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "pds" and not n.startswith("tow")])
 def test_a_rule_sees_one_long_window_as_two_short_ones(name):
     long, short = made(name), made(name)
     long.learner.module.eval()  # dropout's masks belong to a window's seed

@@ -64,9 +64,9 @@ def test_l2rw_weighs_nothing_where_no_task_agrees_and_the_record_counts_it():
         weighter=tp.L2RW(),
         targets=[[(one, one)], down],
     )
-    assert records[0]["plan"]["weightless"] == 1
-    assert records[0]["weights"] == pytest.approx([1 / 3] * 3)
-    assert records[1]["weights"] == [0.0] * 3
+    assert records[0].plan.weightless == 1
+    assert records[0].weights == pytest.approx([1 / 3] * 3)
+    assert records[1].weights == [0.0] * 3
     # the momentum of the first step goes on: 0.2, then 0.9 * 0.2 more
     assert float(state.params["w"]) == pytest.approx(0.2 + 0.18)
 

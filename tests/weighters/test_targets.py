@@ -10,6 +10,7 @@ from torch import Tensor
 
 import towpath as tp
 from towpath.dynamics import OptimiserState
+from towpath.runs.records import Event
 from towpath.weighters import Muted
 from towpath.weighters.rules.targets import Targets
 
@@ -223,7 +224,7 @@ def test_training_mutes_a_broken_target_and_goes_on():
         targets=[TARGETS, [broken, *TARGETS]],
     )
     assert state.step == 2
-    assert records[0]["events"] == [{"event": "target not finite", "mini_batch": 1, "task": 0}]
+    assert records[0].events == [Event("target not finite", 1, 0)]
     whole, _ = tp.train_step(
         tp.TrainState(params, optimizer),
         [TASKS, TASKS],

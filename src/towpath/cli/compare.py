@@ -128,6 +128,6 @@ def go_on_comparing(
 
 def _lasting_data_root(call: Invocation) -> str | None:
     """The data folder also for runs on machines that do not have our environment."""
-    from towpath.data.folders import DATA_VARIABLE
+    from towpath.data.locations import DATA_VARIABLE
 
     return call.data_root or os.environ.get(DATA_VARIABLE)

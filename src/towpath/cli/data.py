@@ -81,7 +81,7 @@ def add(commands: Commands) -> None:
 
 def list_sets(arguments: argparse.Namespace, console: Console) -> None:
     """Say what sets there are, where they lie, their licences and counts."""
-    from towpath.data.folders import cache_root, data_root
+    from towpath.data.locations import cache_root, data_root
     from towpath.data.registry import SETS
 
     folder = data_root(arguments.data_root)
@@ -125,7 +125,7 @@ def _counts_here(name: str, folder: Path) -> str:
 def fetch_set(arguments: argparse.Namespace, console: Console) -> None:
     """Download a set into the data folder, file by file, checksums checked."""
     from towpath.data.download import fetch
-    from towpath.data.folders import data_root
+    from towpath.data.locations import data_root
     from towpath.data.registry import known
 
     name: str = arguments.name
@@ -200,7 +200,7 @@ class _Bar:
 
 def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
     """Check the counts of one set, or of every set that is there; wrong counts are an error."""
-    from towpath.data.folders import data_root
+    from towpath.data.locations import data_root
     from towpath.data.registry import SETS, present
     from towpath.data.verification import require, verify
 
@@ -226,7 +226,7 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
 
     What was understood of the set is printed.
     """
-    from towpath.data.folders import data_root
+    from towpath.data.locations import data_root
     from towpath.data.preview import split_sheet
     from towpath.data.registry import is_own_folder, known, load
 

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
 def _refuse_another(spec: "ComparisonSpec", recipe: "Recipe", seeds: Sequence[int]) -> None:
     """UsageError if the folder holds another comparison than this demo's."""
-    from towpath.runs.folder import plain_json
+    from towpath.runs.plain import plain_json
 
     found, labels = spec.recipe, spec.labels
     same = plain_json(found.as_mapping()) == plain_json(recipe.as_mapping())
@@ -79,22 +79,23 @@ def _draw_tasks(spec: "ComparisonSpec") -> Path:
 
     from towpath.data import Episode
     from towpath.reports import write_sample_tasks
+    from towpath.runs.judged import judged
+    from towpath.runs.records import StepRecord
     from towpath.training.setup import prepare
 
     weighed = next(one for one in spec.contestants if one.label == "tow-targets")
     run = spec.run(weighed, spec.seeds[0])
-    recipe = run.recipe
-    last = [r for r in run.folder.records() if "weights" in r and "probe" not in r][-1]
-    setup = prepare(recipe)
+    last = [record for record in run.folder.records() if isinstance(record, StepRecord)][-1]
+    setup = prepare(run.recipe)
     # the mini-batch's own tasks; those after them are trusted ones of another stream
-    own = last["tasks"][: recipe.training.meta_batch_size]
-    episodes: list[Episode] = [setup.windows.sampler.episode(task["index"]) for task in own]
-    order = np.argsort(last["weights"][: len(own)])
+    own = list(judged(last))
+    episodes: list[Episode] = [setup.windows.sampler.episode(task.index) for task in own]
+    order = np.argsort(last.weights[: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
         spec.path / "tasks.png",
         [episodes[i] for i in picks],
-        [last["weights"][i] for i in picks],
-        f"What tow-targets trusted least (top) and most (bottom) at step {last['step']}: "
+        [last.weights[i] for i in picks],
+        f"What tow-targets trusted least (top) and most (bottom) at step {last.step}: "
         "support | query with its labels",
     )

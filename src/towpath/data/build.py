@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.cache import Plan, StoredClass, StoredSet, stored
+from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
 from towpath.data.errors import DataError
 from towpath.data.images import decode
 from towpath.data.pool import SPLITS, ClassEntry, ClassPool
@@ -68,7 +68,7 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             "for drawings and 84 for photographs."
         )
 
-    def plan() -> Plan:
+    def blueprint() -> Blueprint:
         with open_source(path) as source:
             found = find(source)
         listings = sorted(found.listings, key=_order)
@@ -98,9 +98,9 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             return content.hexdigest()
 
         shape = (start, reading.channels, *reading.image_size)
-        return Plan(tuple(classes), shape, fill, found.notes)
+        return Blueprint(tuple(classes), shape, fill, found.notes)
 
-    return stored(reading.name, cache_key(path, reading), plan)
+    return stored(reading.name, cache_key(path, reading), blueprint)
 
 
 def _order(listing: Listing) -> tuple[str, str, str]:

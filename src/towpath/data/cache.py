@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from towpath.data.blocks import CheckedBlocks, block_count, checksums, sample
 from towpath.data.errors import DataError
-from towpath.data.folders import CACHE_VARIABLE, cache_root
+from towpath.data.locations import CACHE_VARIABLE, cache_root
 from towpath.files import check_readable, read_bytes
 
 _log = logging.getLogger("towpath.data")
@@ -61,7 +61,7 @@ class StoredSet:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Blueprint:
     """What to build: the classes, the array's shape, and the function that fills the array.
 
     `fill` may return a digest of the files that it decoded. The pixels stand for the content where
@@ -74,15 +74,15 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def stored(name: str, key: str, plan: Callable[[], Plan]) -> StoredSet:
-    """The set under this key, built with `plan` unless a sound entry is there."""
+def stored(name: str, key: str, blueprint: Callable[[], Blueprint]) -> StoredSet:
+    """The set under this key, built with `blueprint` unless a sound entry is there."""
     folder = cache_root() / f"{name}-{key[:24]}"
     found = _open(folder, every_block=False)
     if found is not None:
         return found
     try:
         _log.info("decoding %s, once, into %s", name, folder)
-        _build(folder, plan())
+        _build(folder, blueprint())
     except OSError as error:
         raise DataError(
             f"The decoded {name} set cannot be written to {folder.parent} "
@@ -112,28 +112,28 @@ def discard_if_damaged(name: str, key: str) -> bool:
     return True
 
 
-def _build(folder: Path, plan: Plan) -> None:
+def _build(folder: Path, blueprint: Blueprint) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
-    _require_space(folder.parent, math.prod(plan.shape))
+    _require_space(folder.parent, math.prod(blueprint.shape))
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
     try:
         images = np.lib.format.open_memmap(
-            beside / "images.npy", mode="w+", dtype=np.uint8, shape=plan.shape
+            beside / "images.npy", mode="w+", dtype=np.uint8, shape=blueprint.shape
         )
-        files = plan.fill(images)
+        files = blueprint.fill(images)
         images.flush()
         del images
         blocks = list(checksums(beside / "images.npy").values())
-        classes = [asdict(entry) for entry in plan.classes]
+        classes = [asdict(entry) for entry in blueprint.classes]
         index: dict[str, Any] = {
             "format": FORMAT,
-            "shape": list(plan.shape),
+            "shape": list(blueprint.shape),
             "bytes": (beside / "images.npy").stat().st_size,
             "blocks": blocks,
             "content": _content(classes, files or json.dumps(blocks)),
             "classes": classes,
-            "notes": list(plan.notes),
+            "notes": list(blueprint.notes),
         }
         with (beside / "classes.json").open("w", encoding="ascii") as stream:
             json.dump(index, stream)  # ascii escapes keep names that are not valid unicode

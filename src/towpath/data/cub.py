@@ -19,9 +19,9 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
 from towpath.data.images import is_image_name
-from towpath.data.locate import missing, named_like
+from towpath.data.locations import data_root
+from towpath.data.lookup import missing, named_like
 from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.source import Source
 

@@ -22,7 +22,7 @@ from PIL import features
 from scipy import ndimage
 
 from towpath.data.build import check_split, split_pool
-from towpath.data.cache import Plan, StoredClass, StoredSet, stored
+from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
 from towpath.data.errors import DataError
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
@@ -142,7 +142,7 @@ def glyph_set(
     hand = hand or Hand()
     chosen = tuple(SCRIPTS) if scripts is None else scripts
 
-    def plan() -> Plan:
+    def blueprint() -> Blueprint:
         characters = [(name, c) for name in chosen for c in SCRIPTS[name].characters]
         classes = tuple(
             StoredClass(
@@ -156,9 +156,9 @@ def glyph_set(
                 drawn = draw_character(c, drawings, seed, hand)
                 images[row * drawings : (row + 1) * drawings, 0] = drawn
 
-        return Plan(classes, (len(characters) * drawings, 1, SIZE, SIZE), fill)
+        return Blueprint(classes, (len(characters) * drawings, 1, SIZE, SIZE), fill)
 
-    return stored("glyphs", _key(drawings, seed, hand, chosen), plan)
+    return stored("glyphs", _key(drawings, seed, hand, chosen), blueprint)
 
 
 def load_glyphs(

@@ -22,9 +22,9 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
 from towpath.data.images import is_image_name
-from towpath.data.locate import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
+from towpath.data.locations import data_root
+from towpath.data.lookup import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
 from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.source import Source
 

@@ -25,8 +25,8 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
-from towpath.data.locate import missing
+from towpath.data.locations import data_root
+from towpath.data.lookup import missing
 from towpath.data.pool import ClassPool
 from towpath.data.source import Source
 

@@ -12,11 +12,11 @@ from towpath.data.cache import is_stored
 from towpath.data.cub import load_cub
 from towpath.data.download import RemoteFile
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
-from towpath.data.folders import data_root
 from towpath.data.glyphs import load_glyphs
+from towpath.data.locations import data_root
 from towpath.data.mini_imagenet import load_mini_imagenet
 from towpath.data.omniglot import load_omniglot
+from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
 from towpath.files import expanded
 from towpath.validation import Range

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from towpath.data.archive import CheckedZip, open_zip, unpack
 from towpath.data.errors import DataError
-from towpath.data.folders import cache_root
+from towpath.data.locations import cache_root
 from towpath.files import FileError, open_regular, read_bytes, read_text, write
 
 # A file changed within the clock's granularity of its hashing could change again unnoticed.

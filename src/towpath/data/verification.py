@@ -12,9 +12,9 @@ from towpath.data.build import Reading, cache_key, split_pool
 from towpath.data.cache import StoredSet, discard_if_damaged
 from towpath.data.download import matches
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
-from towpath.data.folders import data_root
 from towpath.data.glyphs import glyph_set
+from towpath.data.locations import data_root
+from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS
 from towpath.data.registry import SETS, is_own_folder, known
 

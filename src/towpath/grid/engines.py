@@ -4,7 +4,6 @@ An engine runs jobs, tries one that fails once more, and says which failed for g
 results lie in the jobs' folders, and are merged by the same code whoever ran them.
 """
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import IO, Protocol
 
+from towpath.grid.events import Failed, event_of_line
 from towpath.grid.jobs import ATTEMPTS, Job, Watcher, reason_of
 from towpath.machine import available_cores
 from towpath.training.reporter import Reporter
@@ -147,9 +147,9 @@ class Subprocesses:
             return reason  # it died before it could listen: its exit code says how
         with child.stdout as lines:
             for line in lines:
-                event = json.loads(line)
-                if event["kind"] == "failed":
-                    reason = event["reason"]
+                event = event_of_line(line)
+                if isinstance(event, Failed):
+                    reason = event.reason
                     continue
                 with self._lock:
                     self.watcher.heard(job.name, event)

@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from towpath.grid.engines import STOP_SECONDS
-from towpath.grid.jobs import ATTEMPTS, Event, Job, Telling, Watcher, reason_of
+from towpath.grid.events import Event
+from towpath.grid.jobs import ATTEMPTS, EventReporter, Job, Watcher, reason_of
 from towpath.recipes.typed import RecipeError
 
 POLL_SECONDS = 0.2
@@ -43,9 +44,8 @@ class OnRay:
         require_ray()
         import ray
 
-        jobs = [
-            replace(job, workers=min(job.recipe.threads, max(1, int(self.cpus)))) for job in jobs
-        ]
+        share = max(1, int(self.cpus))
+        jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         self._connect()
         try:
             return self._run(jobs)
@@ -131,7 +131,7 @@ def _run_job(text: str, said: Any) -> None:
     def tell(event: Event) -> None:
         said.put((job.name, event))
 
-    job.run(Telling(tell))
+    job.run(EventReporter(tell))
 
 
 def _reason(reference: Any) -> str:

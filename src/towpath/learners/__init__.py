@@ -2,11 +2,12 @@
 
 from towpath.learners.anil import ANIL
 from towpath.learners.learner import Learner, Params, Predictor
-from towpath.learners.losses import Loss, task_loss
 from towpath.learners.maml import MAML
 from towpath.learners.meta_sgd import MetaSGD
 from towpath.learners.proto_maml import ProtoMAML
 from towpath.learners.protonet import ProtoNet
+from towpath.losses import LossName as Loss
+from towpath.losses import task_loss
 
 LEARNERS: dict[str, type[Learner]] = {
     "anil": ANIL,

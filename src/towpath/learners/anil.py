@@ -4,8 +4,8 @@ from torch import nn
 
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
-from towpath.learners.losses import Loss
 from towpath.learners.maml import MAML
+from towpath.losses import LossName
 
 
 class ANIL(MAML):
@@ -25,7 +25,7 @@ class ANIL(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: Loss = "cross_entropy",
+        loss: LossName = "cross_entropy",
         head: str | None = None,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from towpath.data.episode import Episode
 from towpath.learners.forward import Forward
-from towpath.learners.losses import Loss, check_loss
+from towpath.losses import LossName, check_loss
 
 Params = Mapping[str, Tensor]
 
@@ -39,7 +39,7 @@ class Predictor:
     """What a learner made of one support set; `predictor(query_x)` gives logits or regressions."""
 
     outputs: Callable[[Tensor], Tensor]
-    loss: Loss
+    loss: LossName
 
     def __call__(self, query_x: Tensor) -> Tensor:
         """Query outputs `[Q, ...]`, differentiable with respect to the meta-parameters."""
@@ -63,11 +63,11 @@ class Learner(ABC):
     wants_embedding: ClassVar[bool] = False
     """Whether the model is an embedding, without a head of its own."""
 
-    def __init__(self, model: nn.Module, loss: Loss) -> None:
+    def __init__(self, model: nn.Module, loss: LossName) -> None:
         check_loss(loss)
         self.model = model
         self._forward = Forward(model)
-        self.loss: Loss = loss
+        self.loss: LossName = loss
         self._own(model)
 
     def _own(self, module: nn.Module) -> None:

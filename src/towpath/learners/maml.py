@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from towpath.learners.inner_loop import AdaptationSteps, Rates, gradient_steps, recordable
 from towpath.learners.learner import Learner, Params, Predictor
-from towpath.learners.losses import Loss, task_loss
+from towpath.losses import LossName, task_loss
 
 
 class MAML(Learner):
@@ -31,7 +31,7 @@ class MAML(Learner):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: Loss = "cross_entropy",
+        loss: LossName = "cross_entropy",
     ) -> None:
         super().__init__(model, loss)
         if not (math.isfinite(inner_lr) and inner_lr > 0):

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
-from towpath.learners.losses import Loss
 from towpath.learners.maml import MAML
+from towpath.losses import LossName
 
 MODEL, RATES = "model.", "rates."
 
@@ -55,7 +55,7 @@ class MetaSGD(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: Loss = "cross_entropy",
+        loss: LossName = "cross_entropy",
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
         self._own(ModelWithRates(model, inner_lr))

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
-from towpath.learners.losses import task_loss
 from towpath.learners.maml import MAML
 from towpath.learners.prototypes import prototypes
+from towpath.losses import task_loss
 
 # No parameter of a module can have an empty component in its name.
 WEIGHT, BIAS = "..weight", "..bias"

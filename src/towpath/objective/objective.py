@@ -28,6 +28,7 @@ from towpath.losses import Loss, loss_named
 from towpath.machine import available_cores
 from towpath.objective.draws import Generators, derived_seed, evaluating, seed_generators
 from towpath.objective.gradients import Answers, Columns, Known, Rows
+from towpath.objective.live import rewinder
 from towpath.objective.task import (
     CurvatureKind,
     EpisodeFunction,
@@ -123,6 +124,7 @@ class Objective:
         )
         self._function: TaskFunction = EpisodeFunction(learner)
         self._part: Callable[[Any, float], Any] | None = None
+        self._drew: bool | None = None
         self.ranks = ranks
 
     @classmethod
@@ -148,6 +150,7 @@ class Objective:
         objective._workers = None
         objective._function = fn
         objective._part = part
+        objective._drew = None
         objective.ranks = ranks
         return objective
 
@@ -294,6 +297,14 @@ class Objective:
         function = self._function
         return isinstance(function, EpisodeFunction) and function.learner.wants_embedding
 
+    @property
+    def adapts(self) -> bool:
+        """Whether tasks are episodes that a learner adapts to by steps of an inner loop."""
+        function = self._function
+        return isinstance(function, EpisodeFunction) and bool(
+            getattr(function.learner, "adaptation_steps", 0)
+        )
+
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
         """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
         it has none. Every rank computes those of all tasks."""
@@ -314,27 +325,44 @@ class Objective:
     ) -> Total:
         """`collect` of what the tasks say, in their order; the generators are left as found.
 
-        A learner that drew nothing when last seen is asked side by side. If it draws all the same,
-        those answers are thrown away and the tasks asked again, one by one, each with its own seed.
+        A model that drew nothing when last seen is asked freely, and side by side. If it draws all
+        the same, those answers are thrown away and the tasks asked again, one by one, each with its
+        own seed.
         """
-        workers = self._workers
         with evaluating():
             found = Generators.now(device)
             try:
-                if workers is not None and workers.draws is False:
-                    said = workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
-                    total = collect(said)
+                if self._known_to_draw() is False:
+                    rewind = rewinder()
+                    total = collect(self._freely(ask, indices))
                     if not found.moved():
                         return total
+                    rewind()
                 drew: list[bool] = []
                 total = collect(self._one_by_one(ask, indices, seed, device, drew))
             except BaseException:
                 found.put_back()
                 raise
             found.put_back()
-            if workers is not None and drew:
-                workers.saw(any(drew))
+            if drew:
+                self._saw(any(drew))
             return total
+
+    def _known_to_draw(self) -> bool | None:
+        """Whether the model drew random numbers when last seen; None where it never was."""
+        return self._drew if self._workers is None else self._workers.draws
+
+    def _saw(self, drew: bool) -> None:
+        if self._workers is None:
+            self._drew = drew
+        else:
+            self._workers.saw(drew)
+
+    def _freely(self, ask: Ask[Result], indices: Sequence[int]) -> Iterator[Result]:
+        """The tasks of a model that draws nothing."""
+        if self._workers is None:
+            return (ask(self._function, i, None) for i in indices)
+        return self._workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
 
     def _one_by_one(
         self,
@@ -351,10 +379,9 @@ class Objective:
         for i in indices:
             own = derived_seed(seed[0], seed[1] + i)
             seed_generators(own, device)
-            fresh = Generators.now(device) if self._workers is not None else None
+            fresh = Generators.now(device)
             yield ask(function, i, own)
-            if fresh is not None:
-                drew.append(fresh.moved())
+            drew.append(fresh.moved())
 
 
 def _default_workers(learner: Learner) -> int:

@@ -113,7 +113,7 @@ def forward(
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
     accuracy = None
-    if kind.name == "cross_entropy" and not targets.is_floating_point():
+    if kind.classifies and not targets.is_floating_point():
         hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
         accuracy = hits.to(loss.dtype).mean()
     return Graph(leaves, outputs, loss, accuracy, watched, updates)

@@ -123,19 +123,30 @@ def _loader(name: str) -> Callable[..., Any]:
     return load_folder if is_own_folder(name) else known(name).load
 
 
-def weighter_options(component: Component, allowed: Collection[str] = ()) -> Options:
-    """All options of a weighter, presets and defaults filled in."""
+def weighter_options(
+    component: Component, allowed: Collection[str] = (), steps: int | None = None
+) -> Options:
+    """All options of a weighter, presets and defaults filled in.
+
+    Where the steps of the training are known, so are the options that are a share of them.
+    """
     entry = named(WEIGHTERS, component, "weighter", allowed)
+    make = entry.make if isinstance(entry, WeighterEntry) else entry
+    given = component.options
+    if steps is not None:
+        shares: Mapping[str, float] = getattr(make, "from_steps", {})
+        given = {**{name: round(share * steps) for name, share in shares.items()}, **given}
     if not isinstance(entry, WeighterEntry):
-        return options_for(entry, component.options, "weighter")
-    given = {**entry.presets, **component.options}
-    return options_for(entry.make, given, "weighter", leave_out=("prior",))
+        return options_for(make, given, "weighter")
+    return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior",))
 
 
-def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weighter:
-    """The weighter that a recipe names."""
+def make_weighter(
+    component: Component, allowed: Collection[str] = (), steps: int | None = None
+) -> Weighter:
+    """The weighter that a recipe names; `steps` are those of the training."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
-    options = weighter_options(component, allowed)
+    options = weighter_options(component, allowed, steps)
     if isinstance(entry, WeighterEntry):
         return entry.make(**options)
     made: Weighter = entry(**options)

@@ -115,7 +115,7 @@ def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
     assert run.recipe is not None
     told = list(differences(run.recipe, wanted))
     if run.summary is not None and not any(d.field == "training.steps" for d in told):
-        steps = int(run.summary.get("steps", run.steps))
+        steps = run.summary.steps
         if steps != wanted.training.steps:
             told.append(Difference("trained steps", wanted.training.steps, steps))
     if not any(d.field == "test.tasks" for d in told):

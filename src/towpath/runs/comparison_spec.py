@@ -53,7 +53,12 @@ class Contestant:
     @property
     def label(self) -> str:
         """The text as it can stand in the name of a folder."""
-        return re.sub(r"[^\w.=+-]+", "_", self.text.strip())
+        return label_of(self.text)
+
+
+def label_of(text: str) -> str:
+    """The label, and part of a folder's name, of a weighter as the command line spells it."""
+    return re.sub(r"[^\w.=+-]+", "_", text.strip())
 
 
 def run_name(label: str, seed: int) -> str:
@@ -149,15 +154,19 @@ class ComparisonSpec:
 
     def write(self) -> None:
         """Write the file into a new folder; RecipeError if the folder holds something."""
+        with new_folder(self.path), RunFolder(self.path).held():
+            refuse_existing(self.path)  # another process may have been quicker
+            self.replace()
+
+    def replace(self) -> None:
+        """Write the file into its folder, in place of one that may be there."""
         content = {
             "recipe": dict(self.plain_recipe),
             "weighters": [contestant.text for contestant in self.contestants],
             "seeds": list(self.seeds),
         }
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-        with new_folder(self.path), RunFolder(self.path).held():
-            refuse_existing(self.path)  # another process may have been quicker
-            write(self.path / SPEC, text.encode())
+        write(self.path / SPEC, text.encode())
 
     @property
     def labels(self) -> list[str]:
@@ -183,9 +192,13 @@ class ComparisonSpec:
         folder = run.folder
         if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
             return
+        try:
+            found = folder.plain_config()
+        except RecipeError:  # damaged: the run fails with the reason, and the others go on
+            return
         weighter = run.contestant.component.as_mapping()
         expected = {**self.plain_recipe, "weighter": weighter, "seed": run.seed}
-        other = differences(expected, folder.plain_config())
+        other = differences(expected, found)
         if other:
             raise RecipeError(
                 f"{folder.path} holds another run than its name says ({', '.join(other)} differ "

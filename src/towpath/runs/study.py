@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from towpath.data.registry import is_synthetic
-from towpath.grid.compare import BASELINE
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.comparison import BASELINE
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, RunSpec
 from towpath.runs.folder import CONFIG, RECORDS
 from towpath.runs.read import RunData, read_run

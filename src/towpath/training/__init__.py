@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import RecipeError
     from towpath.runs.folder import RunFolder
+    from towpath.runs.scores import PairedDifference, Score, paired_difference
     from towpath.training.deploy import TrainedLearner, load
     from towpath.training.errors import TrainingStoppedError
-    from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
+    from towpath.training.evaluation import evaluate
     from towpath.training.loop import resume, train
     from towpath.training.reporter import Reporter
     from towpath.training.state import TrainState
@@ -37,12 +38,8 @@ __getattr__, __dir__ = exports(
     __name__,
     {
         "towpath.training.deploy": ("TrainedLearner", "load"),
-        "towpath.training.evaluation": (
-            "PairedDifference",
-            "Score",
-            "evaluate",
-            "paired_difference",
-        ),
+        "towpath.runs.scores": ("PairedDifference", "Score", "paired_difference"),
+        "towpath.training.evaluation": ("evaluate",),
         "towpath.runs.folder": ("RunFolder",),
         "towpath.training.errors": ("TrainingStoppedError",),
         "towpath.training.loop": ("resume", "train"),

@@ -21,7 +21,7 @@ from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
-from towpath.weighters import TOW, MiniBatchWeighter, Weighter, wants_targets
+from towpath.weighters import PDS, TOW, MiniBatchWeighter, Weighter, wants_targets
 from towpath.weighters.rules.site import FORWARD
 
 Given = TypeVar("Given")
@@ -29,6 +29,8 @@ MEASURED_TASKS = 4
 MEASURED_BATCHES = 4
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
+PRODUCT = 2.0
+"""a Hessian product over an evaluation of a loss and its gradient"""
 TRIALS = 1.2
 """trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
 
@@ -73,7 +75,10 @@ def window_work(
 ) -> WindowWork:
     """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
     if isinstance(weighter, MiniBatchWeighter):
-        return WindowWork(T + T * targets * weighter.target_evaluations)
+        seen = T * (1 + targets) if weighter.looks_at_features else 0.0
+        return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)
+    if isinstance(weighter, PDS):  # scored, then trained
+        return WindowWork(2 * T + T * targets + PRODUCT * (T - 1))
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
     if weighter.on_a_part:
@@ -145,7 +150,7 @@ def _plan_bytes(setup: Setup) -> int:
     training = setup.recipe.training
     numbers = sum(p.numel() for p in setup.start.params.values())
     size = next(iter(setup.start.params.values())).element_size()
-    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
+    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW | PDS) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
     tasks = _tasks_a_step(setup)

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,31 +21,28 @@ from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
 from towpath.recipes.recipe import Recipe
-from towpath.runs.folder import (
-    CONFIG,
-    NoRecords,
-    Records,
-    RecordWriter,
-    RunFolder,
-    plain_json,
-    refuse_existing,
-    versions,
-)
+from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
 from towpath.runs.identity import tell_of_old
+from towpath.runs.made_with import MadeWith, versions
+from towpath.runs.origin import Origin
+from towpath.runs.plain import plain_json
+from towpath.runs.record_file import NoRecords, Records, RecordWriter
+from towpath.runs.records import Clock, ProbeRecord, Record, ValidationRecord, clocked
+from towpath.runs.scores import Score
+from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
     Best,
     Checkpoint,
-    Origin,
     check_weighter_state,
     load_checkpoint,
     save_checkpoint,
 )
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
-from towpath.training.evaluation import Score, evaluate
-from towpath.training.reporter import Reporter, Unheard
+from towpath.training.evaluation import evaluate
+from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
-from towpath.training.step import plan_statistics, train_step
+from towpath.training.step import plan_statistics, task_info, train_step
 from towpath.training.summary import conclude
 from towpath.weighters import MiniBatchWeighter
 
@@ -64,7 +60,7 @@ def train(
     command: str = "",
     ranks: Ranks = ALONE,
     workers: int | None = None,
-) -> dict[str, Any]:
+) -> Summary:
     """A new run in a new folder; returns its summary.
 
     Where torchrun has restarted the ranks, the run that they had begun goes on instead.
@@ -78,7 +74,7 @@ def train(
         )
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
-        made_with = {**trained_shape(setup), "command": command, "versions": versions()}
+        made_with = MadeWith(trained_shape(setup), command, versions())
         folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with, setup.contents))
         return _run(folder, setup, reporter, new=True)
 
@@ -91,7 +87,7 @@ def resume(
     allowed: Collection[str] = (),
     ranks: Ranks = ALONE,
     workers: int | None = None,
-) -> dict[str, Any]:
+) -> Summary:
     """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
     folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
@@ -123,12 +119,12 @@ def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
     return False
 
 
-def _opened(path: Path) -> tuple[RunFolder, Recipe, dict[str, Any] | None]:
+def _opened(path: Path) -> tuple[RunFolder, Recipe, Summary | None]:
     folder = RunFolder.open(path)
     return folder, folder.config()[0], folder.summary() if folder.finished else None
 
 
-def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> dict[str, Any]:
+def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> Summary:
     """Train to the end with the folder held; a `new` run that is refused leaves nothing."""
     ranks = setup.ranks
     try:
@@ -150,10 +146,10 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False)
         ) from error
 
 
-def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
     ranks = setup.ranks
     if not ranks.is_first:
-        reporter = Unheard()
+        reporter = SilentReporter()
     found = ranks.first(lambda: _left_by_the_last_attempt(folder, setup))
     current = Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
     if found is not None:
@@ -163,7 +159,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
     remaining = setup.recipe.training.steps - current.state.step
     if remaining > 0:
         reporter.expected(estimate(setup, remaining))
-    records = RecordWriter(folder, current.records_bytes) if ranks.is_first else None
+    records = RecordWriter(folder.records_path, current.records_bytes) if ranks.is_first else None
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)
     scores, seconds = _test(setup, reporter, current)
@@ -242,17 +238,16 @@ def _train(
             ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
             spent = complete.training_seconds + time.perf_counter() - window_began
             now = replace(complete, state=state, training_seconds=spent)
-            lines = [*records]
+            lines: list[Record] = [*records]
             if _crosses(recipe.validation.every, before, state.step) or (
                 recipe.validation.every and state.step >= recipe.training.steps
             ):
-                now, line = _validate(setup, now, reporter)
-                lines.append(line)
+                now, validation = _validate(setup, now, reporter)
+                lines.append(validation)
             lines += _probe_records(setup, now, before)
             seconds = time.perf_counter() - began
             for line in lines:
-                timing = {"seconds": seconds, "training_seconds": spent}
-                writer.write({**line, "timing": timing})
+                writer.write(clocked(line, Clock(seconds, spent)))
             writer.flush()
             complete = replace(
                 now,
@@ -289,7 +284,7 @@ def _crosses(every: int, before: int, after: int) -> bool:
 
 def _validate(
     setup: Setup, now: Checkpoint, reporter: Reporter
-) -> tuple[Checkpoint, dict[str, Any]]:
+) -> tuple[Checkpoint, ValidationRecord]:
     with evaluation_mode(setup.learner.module):
         score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
     figure = score.mean if score.accuracies is not None else -score.mean
@@ -299,12 +294,12 @@ def _validate(
     else:
         now = replace(now, since_best=now.since_best + 1)
     reporter.validated(now.state.step, score, best)
-    return now, {"step": now.state.step, "validation": {**score.summary(), "best": best}}
+    return now, ValidationRecord(now.state.step, score.summary(), best)
 
 
-def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str, Any]]:
+def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeRecord]:
     """Plans of the probe windows at the current parameters; nothing of them is kept."""
-    records: list[dict[str, Any]] = []
+    records: list[ProbeRecord] = []
     for fixed in setup.probes:
         if before >= 0 and not _crosses(fixed.probe.every, before, now.state.step):
             continue
@@ -312,14 +307,14 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str,
             setup.objective, now.state.params, now.state.optimizer, fixed.window
         )
         records.append(
-            {
-                "step": now.state.step,
-                "probe": fixed.probe.name,
-                "weights": plan.weights.tolist(),
-                "losses": plan.losses.tolist(),
-                "tasks": [[dict(task.info) for task in batch] for batch in fixed.window],
-                "plan": plan_statistics(plan, fixed.window),
-            }
+            ProbeRecord(
+                step=now.state.step,
+                name=fixed.probe.name,
+                weights=plan.weights.tolist(),
+                losses=plan.losses.tolist(),
+                tasks=[[task_info(task) for task in batch] for batch in fixed.window],
+                plan=plan_statistics(plan, fixed.window),
+            )
         )
     return records
 

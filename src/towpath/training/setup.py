@@ -8,7 +8,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -32,6 +31,7 @@ from towpath.recipes.components import (
 from towpath.recipes.memory import free_memory, require_memory
 from towpath.recipes.recipe import Probe, Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
@@ -158,12 +158,17 @@ def prepare(
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
-    weighter = make_weighter(recipe.weighter, allowed)
+    weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
     aims = wants_targets(weighter)
     if aims and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
+        )
+    if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
+        raise RecipeError(
+            f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
+            "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
         weighter.check_targets(aims)
@@ -369,7 +374,7 @@ def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Ep
     return window
 
 
-def trained_shape(setup: Setup) -> dict[str, Any]:
+def trained_shape(setup: Setup) -> TrainedShape:
     """What a trained model must be built with again, without the data."""
     channels, height, _ = setup.image_shape
-    return {"channels": channels, "image_size": height, "ways": setup.recipe.episodes.ways}
+    return TrainedShape(channels, height, setup.recipe.episodes.ways)

@@ -4,11 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
-from towpath.weighters.rules.agreement import GradientAgreement, Oracle
+from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
+from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Exploitation, Exploration
-from towpath.weighters.rules.influence import L2RW, OPUS
-from towpath.weighters.rules.robust import CVaR, GroupDRO
+from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
+from towpath.weighters.rules.lookahead import MWLMAML, AutoLambda, Nested
+from towpath.weighters.rules.matching import AlphaMAML
+from towpath.weighters.rules.network import MetaWeightNet
+from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
+from towpath.weighters.rules.schedule import FineTune, TrustedOnly
+from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow.planner import TOW
@@ -46,8 +53,23 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "oracle": WeighterEntry(Oracle),
     "trim": WeighterEntry(Trim),
     "mixture": WeighterEntry(Mixture),
+    "tr-maml": WeighterEntry(TRMAML),
+    "famo": WeighterEntry(FAMO),
+    "dwa": WeighterEntry(DWA),
+    "uncertainty": WeighterEntry(Uncertainty),
+    "mgda": WeighterEntry(MGDA),
+    "fine-tune": WeighterEntry(FineTune),
+    "trusted-only": WeighterEntry(TrustedOnly),
     "l2rw": WeighterEntry(L2RW),
+    "nested": WeighterEntry(Nested),
+    "meta-weight-net": WeighterEntry(MetaWeightNet),
+    "mwl-maml": WeighterEntry(MWLMAML),
+    "alpha-maml": WeighterEntry(AlphaMAML),
+    "auto-lambda": WeighterEntry(AutoLambda),
+    "doge": WeighterEntry(DoGE),
     "opus": WeighterEntry(OPUS),
+    "pds": WeighterEntry(PDS),
+    "ats": WeighterEntry(ATS),
     "tow": _tow(TOW()),
     "tow-auto": _tow(TOW(beta="auto")),
     "tow-faithful": _tow(TOW.faithful()),

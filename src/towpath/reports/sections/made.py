@@ -92,9 +92,9 @@ def made_section(study: Study) -> Section:
     for label in study.labels:
         for run in study.runs[label]:
             state = "finished" if run.finished else f"step {run.steps} of {run.asked_steps or '?'}"
-            versions = run.made_with.get("versions") or (run.summary or {}).get("versions") or {}
+            versions = run.made_with.versions or (run.summary.versions if run.summary else {})
             made = ", ".join(f"{k} {v}" for k, v in versions.items()) or "not known"
-            command = str(run.made_with.get("command") or "not recorded (made from Python)")
+            command = run.made_with.command or "not recorded (made from Python)"
             rows.append(
                 [
                     Cell(run.name, f"head s{study.colour(label) % 8}"),

@@ -14,12 +14,13 @@ from towpath.reports.blocks import (
     score_text,
     seconds_text,
 )
-from towpath.reports.charts.series import ENOUGH_TO_SMOOTH, Band, moving_average, over_seeds, pooled
+from towpath.reports.charts.series import Band, over_seeds, pooled
 from towpath.reports.charts.svg import Axes, Interval, Line, Words, direct_labels, interval_chart
 from towpath.reports.charts.svg import line_chart as draw_lines
 from towpath.reports.reruns import label_method, study_differences
 from towpath.reports.sections import paper
-from towpath.runs.results import Result, costs, reached, results, test_sets
+from towpath.runs.results import WeighterResult, costs, reached, results, test_sets
+from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
 
 UNITS = {"accuracy": "accuracy (%)", "loss": "loss"}
@@ -78,7 +79,7 @@ def results_section(study: Study) -> Section:
     )
 
 
-def _interval_figures(study: Study, test: str, found: dict[str, Result]) -> Figures:
+def _interval_figures(study: Study, test: str, found: dict[str, WeighterResult]) -> Figures:
     rows, differences = [], []
     for r in found.values():
         k, digits = r.scale, 1 if r.metric == "accuracy" else 3
@@ -130,7 +131,7 @@ def _spoken(rows: list[Interval]) -> str:
     return "; ".join(f"{row.label} {row.text}" for row in rows)
 
 
-def _results_table(study: Study, test: str, found: dict[str, Result]) -> Table:
+def _results_table(study: Study, test: str, found: dict[str, WeighterResult]) -> Table:
     differs = study_differences(study)
     shot = paper.ANY_SHOT.get(study.title, {})
     figures = {m: f for m, sets in shot.items() for s, f in sets.items() if s == test}
@@ -190,9 +191,9 @@ def _state(study: Study, label: str) -> str:
 
 def _weight_ratio(study: Study, label: str) -> str:
     ratios = [
-        run.summary["weight_by_label"]["ratio"]
+        run.summary.weight_by_label.ratio
         for run in study.runs[label]
-        if run.summary and run.summary.get("weight_by_label")
+        if run.summary and run.summary.weight_by_label
     ]
     return f"{sum(ratios) / len(ratios):.2f} : 1" if ratios else "–"
 

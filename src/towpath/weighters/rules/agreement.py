@@ -1,11 +1,15 @@
-"""Weights by agreement of gradients, and an oracle for experiments with wrong labels."""
+"""Weights from the tasks' gradients alone: their agreement, and the least that all have in common;
+and an oracle for experiments with wrong labels."""
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from towpath.control.quadratic import solve
+from towpath.weighters.card import Card
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -26,6 +30,36 @@ class GradientAgreement(MiniBatchWeighter):
         if float(total) == 0.0:  # all gradients vanish
             return torch.full_like(batch.losses, 1.0 / len(batch)), state
         return inner / total, state
+
+
+@dataclass(frozen=True)
+class MGDA(MiniBatchWeighter):
+    """Multiple-gradient descent (Sener and Koltun 2018): a step that raises no task's loss.
+
+    The weights are the least-norm point of the convex hull of the tasks' gradients,
+    `argmin |J'u|^2` over the simplex. A trace of `|u|^2` (1e-10 of the largest squared norm) makes
+    them unique where gradients are linearly dependent.
+    """
+
+    card = Card(
+        formula="`argmin over the simplex of \\|J'u\\|^2`",
+        assumes="tasks whose losses must all fall; no task is wrong",
+        costs="M^2 inner products of gradients; ranks send their gradients",
+        fails="by favouring small gradients, those of tasks that are learnt already; near a point "
+        "where no step helps all, the step vanishes",
+        reference="Sener and Koltun 2018",
+    )
+
+    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        """The quadratic programme on the simplex."""
+        J = batch.gradients.double()
+        gram = (J @ J.T).cpu().numpy()
+        largest = float(np.diag(gram).max())
+        base = np.full(len(batch), 1.0 / len(batch))
+        if largest == 0.0:
+            return torch.from_numpy(base), state
+        H = gram / largest + 1e-10 * np.eye(len(batch))
+        return torch.from_numpy(solve(H, H @ base, base, block=len(batch)).w), state
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from towpath.control import Status
 from towpath.dynamics import State
 from towpath.objective import Evaluation, Objective, Rows
 from towpath.objective.live import Values
+from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rules.minibatch import MiniBatch
@@ -101,6 +102,17 @@ class MiniBatchWeighter(ABC):
     target_evaluations: ClassVar[float] = 1.0
     """How often a rule that wants targets evaluates them for one mini-batch, look-aheads included;
     training only uses it to say beforehand how long a run will take."""
+
+    looks_at_features: ClassVar[bool] = False
+    """True for a rule that asks for the features of every task and target; training only uses it to
+    say beforehand how long a run will take."""
+    needs_trusted: ClassVar[bool] = False
+    """True for a rule that trains on the trusted tasks and hardly on anything else: a recipe
+    without trusted tasks is refused."""
+    from_steps: ClassVar[Mapping[str, float]] = {}
+    """Options that a recipe fills in where it does not give them: shares of training.steps."""
+    card: ClassVar[Card | None] = None
+    """What `towpath weighters` says of the rule, for rules of the library."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -208,7 +220,7 @@ class MiniBatchWeighter(ABC):
         if goals is not None:
             targets = Targets(site, walk.here, said, kept, goals, muted.targets_at(t))
         try:
-            w = self._decide(walk, said, [batch[i] for i in kept], kept, site, targets)
+            w = self._decide(walk, said, batch, kept, site, targets)
         except BadTargetsError as error:
             return walk.fail(Muted(targets=frozenset((t, i) for i in error.indices)))
         finally:
@@ -224,7 +236,7 @@ class MiniBatchWeighter(ABC):
         self,
         walk: _Walk,
         said: Evaluation,
-        tasks: Sequence[Any],
+        every: Sequence[Any],
         kept: list[int],
         site: Site,
         targets: Targets | None,
@@ -235,6 +247,8 @@ class MiniBatchWeighter(ABC):
             return w
         x, held = walk.here.x, said.held
         assert isinstance(held, Rows)
+        tasks = [every[i] for i in kept]
+        skip = set(range(len(every))) - set(kept)
         batch = MiniBatch(
             said.losses[kept],
             lambda: said.gradients[kept],
@@ -243,6 +257,12 @@ class MiniBatchWeighter(ABC):
             tasks=tasks,
             along=lambda direction: held.along(direction)[kept],
             features=lambda: site.features(x, tasks),
+            losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
+            support_gradients=(
+                (lambda: site.on_support(x, every, skip).gradients[kept])
+                if site.objective.adapts
+                else None
+            ),
             targets=targets,
         )
         given, walk.memory.rule = self.weights(batch, walk.memory.rule)

@@ -25,7 +25,7 @@ from towpath.data.build import (
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
 from towpath.data.images import FORMATS, is_grey, is_image_name
-from towpath.data.locate import is_pickle_name
+from towpath.data.lookup import is_pickle_name
 from towpath.data.pool import NO_GROUP, SPLITS, ClassPool
 from towpath.data.source import Source, open_source
 from towpath.files import expanded
