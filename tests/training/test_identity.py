@@ -11,9 +11,10 @@ import yaml
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
 from towpath.cli.main import main
+from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.runs.comparison import compared
 from towpath.runs.identity import Identity, differences
-from towpath.training import RecipeError, RunFolder, begin_comparison, resume, run_comparison, train
+from towpath.training import RecipeError, RunFolder, resume, train
 
 from .forging import forge, header
 from .runs import Killed, Silent, Stopping, outcome, run, tiny

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from towpath.data import cub, mini_imagenet, omniglot
 from towpath.data.archive import is_archive_name
@@ -19,6 +19,7 @@ from towpath.data.omniglot import load_omniglot
 from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
 from towpath.files import expanded
+from towpath.validation import Range
 from towpath.wording import nearest
 
 _OMNIGLOT_RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
@@ -71,9 +72,25 @@ def _one(find: Callable[[Path], Path | None]) -> Callable[[Path], list[Path]]:
     return sources
 
 
-def _load_glyphs(root: str | Path | None = None, split: str = "train", **options: Any) -> ClassPool:
-    del root  # drawn, not read
-    return load_glyphs(split, **options)
+def _load_glyphs(
+    root: str | Path | None = None,
+    split: str = "train",
+    *,
+    drawings: Annotated[int, Range(1, 10_000)] = 20,
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    scripts: tuple[str, ...] | None = None,
+) -> ClassPool:
+    """`load_glyphs` with the arguments that every set's loader takes.
+
+    Args:
+        root: the data folder, which is not needed: the set is drawn, not read.
+        split: train, validation or test.
+        drawings: images of each character.
+        seed: of the drawings.
+        scripts: some of the scripts, where not all.
+    """
+    del root
+    return load_glyphs(split, drawings=drawings, seed=seed, scripts=scripts)
 
 
 SETS = {

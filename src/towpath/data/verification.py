@@ -43,9 +43,9 @@ def verify(name: str, root: str | Path | None = None) -> Report:
     if is_own_folder(name):
         pool = load_folder(name, "all")
         return Report(name, (pool.describe(), *pool.notes))
-    known(name)
+    entry = known(name)
     folder = data_root(root)
-    if name == "glyphs":
+    if entry.built_in:
         return _verify_glyphs()
     if not SETS[name].sources(folder):
         # The loader says best what is missing and how to get it.

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
-from towpath.distributed.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
+from towpath.distributed.launch import own_device
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.files import expanded
 from towpath.learners import Learner
 from towpath.objective import Objective
@@ -26,11 +28,11 @@ from towpath.recipes.components import (
     make_weighter,
     options_beside,
 )
+from towpath.recipes.memory import free_memory, require_memory
 from towpath.recipes.recipe import Probe, Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
-from towpath.training.memory import free_memory, require_memory
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
 from towpath.wording import quoted
@@ -160,17 +162,17 @@ def prepare(
     aims = wants_targets(weighter)
     if aims and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
+            f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
     if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} trains on trusted tasks and found "
+            f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
         weighter.check_targets(aims)
-    name = recipe.data["name"]
+    name = recipe.data.name
     options = data_options(recipe.data)
     train = load(name, root=data_root, split="train", **options)
     contents = {"data train": _content(train)}
@@ -301,7 +303,8 @@ def _beside(
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
     if is_own_folder(name):
-        options["shared_classes"] = True  # nothing is trained on the set's own training split
+        # nothing is trained on the set's own training split
+        options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(
@@ -319,7 +322,7 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
         own = bool(name) and is_own_folder(name)
         return str(expanded(name).resolve()) if own else name
 
-    data = {**recipe.data, "name": lasting(recipe.data["name"])}
+    data = replace(recipe.data, name=lasting(recipe.data.name))
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
     return replace(recipe, data=data, test=test, trusted=trusted)
@@ -332,7 +335,7 @@ def set_label(name: str) -> str:
 
 def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None, place: Place) -> ProbeWindow:
     pool: ClassPool = load(
-        recipe.data["name"], root=data_root, split=probe.split, **data_options(recipe.data)
+        recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data)
     )
     if probe.groups:
         spec = recipe.episodes
