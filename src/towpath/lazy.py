@@ -2,8 +2,8 @@
 
 `exports` serves the `__init__` of a package (PEP 562): `towpath.TOW` imports `towpath.weighters`
 the first time that it is read, and is an ordinary attribute from then on. `LazyModule` stands for a
-module that is named early, in the parser of the command line, and used late. Type checkers see
-ordinary imports below `if TYPE_CHECKING:`.
+module whose functions are named early, in the parser of the command line, and called late. Type
+checkers see ordinary imports below `if TYPE_CHECKING:`.
 
 A package must not export a name that one of its modules has: importing the module would hide it.
 """
@@ -49,7 +49,7 @@ def exports(
 
 
 class LazyModule(ModuleType):
-    """A module that is imported when one of its attributes is first read.
+    """A module that is imported when something of it is read.
 
     Example:
         >>> calendar = LazyModule("calendar")

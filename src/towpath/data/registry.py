@@ -73,7 +73,7 @@ def _one(find: Callable[[Path], Path | None]) -> Callable[[Path], list[Path]]:
 
 
 def _load_glyphs(root: str | Path | None = None, split: str = "train", **options: Any) -> ClassPool:
-    del root  # the set is drawn, not read from the data folder
+    del root  # drawn, not read
     return load_glyphs(split, **options)
 
 
