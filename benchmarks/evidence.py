@@ -19,7 +19,8 @@ from PIL import Image
 
 from benchmarks.results import Finished, index, page, remerge
 from towpath import data
-from towpath.runs.comparison import ASKED, RESULT
+from towpath.runs.comparison import RESULT
+from towpath.runs.comparison_spec import SPEC
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"
@@ -238,7 +239,7 @@ def run(folder: Path, names: list[str]) -> None:
     for name in names:
         if name == "domain-shift":
             part_birds(folder)
-        begun = (folder / name / ASKED).is_file()
+        begun = (folder / name / SPEC).is_file()
         words = ["resume", name] if begun else EXPERIMENTS[name].words(Path(name))
         with (folder / f"{name}.log").open("a") as log:
             done = subprocess.run(
@@ -263,7 +264,7 @@ def main() -> None:
         run(folder, names)
     elif command == "pages":
         for name in names:
-            if (folder / name / ASKED).is_file():
+            if (folder / name / SPEC).is_file():
                 remerge(folder / name, EXPERIMENTS[name].weighters.split(","))
         pages = [
             Finished(

@@ -22,13 +22,11 @@ from towpath.reports.sections.paper import TABLE_1
 from towpath.runs.comparison import (
     ComparedRun,
     Comparison,
-    asked_for,
     compared,
-    label_of,
     read_comparison,
-    write_asked,
     write_comparison,
 )
+from towpath.runs.comparison_spec import ComparisonSpec, label_of
 from towpath.runs.folder import RunFolder
 from towpath.runs.plain import Json, plain_json
 from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
@@ -63,7 +61,7 @@ class Finished:
         asked = words[list(words).index("--weighters") + 1].split(",")
         self.asked = [label_of(weighter) for weighter in asked]
         self.result: Comparison = read_comparison(folder)
-        self.recipe: Recipe = asked_for(folder)[0]
+        self.recipe: Recipe = ComparisonSpec.read(folder).recipe
         self.tests = self.result.tests
         self.records = {run.folder: self._read(run.folder) for run in self.result.runs}
 
@@ -131,11 +129,12 @@ def _signed(one: PairedDifference) -> str:
 
 def remerge(folder: Path, weighters: Sequence[str]) -> None:
     """Write `comparison.json` again, of the runs of these weighters that are finished."""
-    recipe, _, seeds = asked_for(folder)
+    spec = ComparisonSpec.read(folder)
     done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
     labels = [w for w in weighters if label_of(w) in done]
-    write_asked(folder, recipe, labels, seeds)
-    write_comparison(folder, compared(folder))
+    spec = ComparisonSpec.new(folder, spec.recipe, labels, spec.seeds)
+    spec.replace()
+    write_comparison(folder, compared(spec))
 
 
 def page(done: Finished) -> None:
@@ -147,9 +146,9 @@ def page(done: Finished) -> None:
         "",
         f"{done.about[0].upper()}{done.about[1:]}. Recipe `{result.recipe}`, "
         f"{recipe.training.steps} steps, T = {recipe.training.horizon}, M = "
-        f"{recipe.training.meta_batch_size}, {recipe.learner['name']}, "
-        f"{recipe.backbone['name']}, {recipe.optimizer['name']} at "
-        f"{recipe.optimizer['meta_lr']:g}, seeds {', '.join(map(str, result.seeds))}.",
+        f"{recipe.training.meta_batch_size}, {recipe.learner.name}, "
+        f"{recipe.backbone.name}, {recipe.optimizer.name} at "
+        f"{recipe.optimizer.options['meta_lr']:g}, seeds {', '.join(map(str, result.seeds))}.",
         "",
         "```bash",
         done.command,

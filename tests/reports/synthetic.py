@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
-from towpath.runs.comparison import run_name, write_asked
+from towpath.runs.comparison_spec import ComparisonSpec, run_name
 from towpath.runs.folder import RunFolder
 from towpath.runs.judged import WeightByLabel
 from towpath.runs.scores import Score
@@ -20,7 +21,7 @@ WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
 
 def recipe(**changes) -> Recipe:
     plain = Recipe(
-        name="made-up", data={"name": "omniglot"}, compare=list(WEIGHTERS), reproduces=""
+        name="made-up", data=Component("omniglot"), compare=list(WEIGHTERS), reproduces=""
     ).as_mapping()
     plain["trusted"] = {"count": 4, "per_batch": 2}
     return Recipe.of(plain | changes)
@@ -124,7 +125,7 @@ def summary(
 def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe):
     """The files of a run that has ended."""
     rng = np.random.default_rng([seed, len(weighter), 1])
-    names = (base.data["name"], *base.test.also)
+    names = (base.data.name, *base.test.also)
     scores = {n: Score(rng.random(tasks), np.ones(tasks)) for n in names}
     RunFolder(path).conclude(summary(base, weighter, steps, seed, scores), scores)
 
@@ -132,8 +133,7 @@ def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: R
 def write_comparison(path: Path, steps: int, *, weighters=WEIGHTERS, seeds=(0, 1, 2), **options):
     """A finished comparison."""
     base = recipe()
-    path.mkdir(parents=True)
-    write_asked(path, base, weighters, seeds)
+    ComparisonSpec.new(path, base, weighters, seeds).write()
     for weighter in weighters:
         for seed in seeds:
             write_run(path / run_name(weighter, seed), base, weighter, steps, seed=seed, **options)

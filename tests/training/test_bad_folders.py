@@ -12,7 +12,8 @@ import yaml
 from tests.refusal import refused
 from tests.training import children
 from towpath.cli.main import main
-from towpath.training import RecipeError, TrainingStoppedError, begin_comparison, resume, train
+from towpath.grid.compare import begin_comparison
+from towpath.training import RecipeError, TrainingStoppedError, resume, train
 
 from .forging import forge
 from .runs import TINY, Killed, Silent, Stopping, outcome, run, tiny

@@ -5,6 +5,7 @@ import torch
 
 import towpath as tp
 from tests.training.ahead import Ahead
+from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets
 from towpath.training import Recipe, RecipeError, resume, train
 from towpath.training.estimate import estimate, window_work
@@ -69,12 +70,12 @@ def test_the_estimate_counts_the_targets(name):
 
 
 def test_a_weighter_says_itself_whether_it_wants_targets():
-    wanting = {name for name in WEIGHTERS if component_wants_targets({"name": name})}
+    wanting = {name for name in WEIGHTERS if component_wants_targets(Component(name))}
     assert wanting == {"l2rw", "opus", "tow-targets", "tow-targets-fast"}
     for name in WEIGHTERS:
         assert prepare(tiny(name)).weighter.wants_targets == (name in wanting)
-    assert component_wants_targets({"name": "tow", "wants_targets": True})
-    assert not component_wants_targets({"name": USERS}), "a report imports nothing"
+    assert component_wants_targets(Component("tow", {"wants_targets": True}))
+    assert not component_wants_targets(Component(USERS)), "a report imports nothing"
     assert Ahead.wants_targets
     assert tp.TOW.towards_targets(shrink="none").wants_targets
 

@@ -20,6 +20,7 @@ from towpath.control import quadratic
 from towpath.learners import MAML, Learner, ProtoNet
 from towpath.objective import Curvature
 from towpath.objective.workers import Workers
+from towpath.recipes.component import Component
 from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import RunFolder
@@ -50,8 +51,8 @@ def one_thread():
 def learner_named(name: str, backbone: str, **options: Any) -> Learner:
     sizes: dict[str, dict[str, Any]] = {"conv4": {"filters": 4}, "mlp": {"hidden": [8]}}
     return make_learner(
-        {"name": backbone, **sizes[backbone]},
-        {"name": name, **options},
+        Component(backbone, sizes[backbone]),
+        Component(name, options),
         channels=1,
         image_size=16,
         ways=2,
@@ -61,7 +62,7 @@ def learner_named(name: str, backbone: str, **options: Any) -> Learner:
 
 def state_of(learner: Learner, optimizer: dict[str, Any], dtype: torch.dtype) -> TrainState:
     params = {n: p.detach().clone().to(dtype) for n, p in learner.parameters().items()}
-    return TrainState(params, make_optimizer(optimizer, params))
+    return TrainState(params, make_optimizer(Component.of("optimizer", optimizer), params))
 
 
 def image_windows(count: int, T: int, M: int, dtype: torch.dtype = torch.float32) -> list[Window]:
@@ -330,9 +331,8 @@ def regression_window(T: int, M: int, seed: int, bad: Mapping[tuple[int, int], s
 
 def regression_state(optimizer: dict[str, Any] | None = None) -> TrainState:
     w = torch.linspace(-1, 1, 6, dtype=F64).reshape(3, 2)
-    return TrainState(
-        {"w": w}, make_optimizer(optimizer or {"name": "sgd", "meta_lr": 0.5}, {"w": w})
-    )
+    chosen = Component.of("optimizer", optimizer or {"name": "sgd", "meta_lr": 0.5})
+    return TrainState({"w": w}, make_optimizer(chosen, {"w": w}))
 
 
 def step(state: TrainState, window: Window, weighter: Weighter, **options: Any) -> Any:
@@ -606,7 +606,9 @@ def test_a_window_that_cannot_be_rolled_out_leaves_the_state_and_is_recorded(wei
         places = {place: fault for place, fault in places.items() if place[0] == 1}
     if why == "the step overflows":
         # parameters whose step overflows though every loss and gradient is finite
-        huge = make_optimizer({"name": "sgd", "meta_lr": 1.7e308, "weight_decay": 9.0}, good.params)
+        huge = make_optimizer(
+            Component("sgd", {"meta_lr": 1.7e308, "weight_decay": 9.0}), good.params
+        )
         start, reason, places = replace(good, optimizer=huge), "non-finite nominal", {}
     after, records = step(start, regression_window(2, 3, 1, places), weighter)
     assert same_training(after, start)

@@ -15,6 +15,7 @@ import towpath as tp
 from tests.learners.tasks import classification
 from towpath.backbones import BACKBONES
 from towpath.learners import LEARNERS, ProtoNet
+from towpath.recipes.component import Component
 from towpath.recipes.components import make_learner, make_optimizer, make_weighter
 from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_targets
 
@@ -131,7 +132,7 @@ def made(name: str, *, dtype: torch.dtype = torch.float64) -> Case:
         nn.functional.cross_entropy(learner(learner.parameters(), task), task.query_y).backward()
         optimizer.step()
     weighter = (
-        USERS[name]() if name in USERS else make_weighter({"name": name, **GENTLE.get(name, {})})
+        USERS[name]() if name in USERS else make_weighter(Component(name, GENTLE.get(name, {})))
     )
     return Case(weighter, learner, optimizer, windows(2, M, 0, dtype), windows(2, 2, 100, dtype))
 
@@ -435,15 +436,15 @@ def test_the_chosen_cases_cover_every_pair_of_parts():
     ids=[f"{a}-{b}-{OPTIMISERS[c]['name']}{c}" for a, b, c in PARTS],
 )
 def test_planning_works_on_the_librarys_parts(learner, backbone, optimiser):
-    options: dict[str, Any] = {"name": learner}
+    chosen = Component(learner)
     if learner != "protonet":
-        options |= {"adaptation_steps": 1, "inner_lr": 0.05}
+        chosen = chosen.given(adaptation_steps=1, inner_lr=0.05)
     made_learner = make_learner(
-        {"name": backbone, **SIZES[backbone]}, options, channels=1, image_size=16, ways=2, seed=0
+        Component(backbone, SIZES[backbone]), chosen, channels=1, image_size=16, ways=2, seed=0
     )
     # float64: the first steps of Adam hardly depend on the weights
     params = {name: p.detach().double() for name, p in made_learner.parameters().items()}
-    state = make_optimizer(OPTIMISERS[optimiser], params)
+    state = make_optimizer(Component.of("optimizer", OPTIMISERS[optimiser]), params)
     window = [
         [classification((1, 1), shape=(1, 16, 16), seed=2 * t + i) for i in range(2)]
         for t in range(2)

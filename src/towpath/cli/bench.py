@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         cost = estimate(prepare(recipe, call.data_root, call.allowed))
     say(
         console,
-        f"{recipe.name} with {recipe.weighter['name']}: {cost.seconds_per_step:.2f} s a step, "
+        f"{recipe.name} with {recipe.weighter.name}: {cost.seconds_per_step:.2f} s a step, "
         f"{cost.overhead:.1f} times uniform ({cost.uniform_seconds_per_step:.2f} s)",
     )
     say(

@@ -25,6 +25,7 @@ from towpath.wording import say
 if TYPE_CHECKING:
     from towpath.grid.choice import EngineChoice
     from towpath.recipes.recipe import Recipe
+    from towpath.runs.comparison_spec import ComparisonSpec
 
 
 def add(commands: Commands) -> None:
@@ -61,8 +62,8 @@ def begin_comparing(
     seeds: Sequence[int],
     engine: "EngineChoice",
     call: Invocation,
-) -> None:
-    """Begin a comparison in a new folder and take it to its end.
+) -> "ComparisonSpec":
+    """Begin a comparison in a new folder and take it to its end; returns what is compared.
 
     Args:
         console: where progress and the table are shown.
@@ -78,16 +79,21 @@ def begin_comparing(
 
     if engine.engine == "ray":
         require_ray()
-    begin_comparison(out, recipe, weighters, seeds, data_root=call.data_root, allowed=call.allowed)
-    go_on_comparing(console, out, engine, call)
+    spec = begin_comparison(
+        out, recipe, weighters, seeds, data_root=call.data_root, allowed=call.allowed
+    )
+    go_on_comparing(console, spec, engine, call)
+    return spec
 
 
-def go_on_comparing(console: Console, out: Path, engine: "EngineChoice", call: Invocation) -> None:
+def go_on_comparing(
+    console: Console, spec: "ComparisonSpec", engine: "EngineChoice", call: Invocation
+) -> None:
     """Run what is missing of a comparison, then show its table and draw its figures.
 
     Args:
         console: where progress and the table are shown.
-        out: the comparison's folder.
+        spec: what is compared, and in which folder.
         engine: who runs the runs.
         call: how the command was called.
     """
@@ -96,12 +102,12 @@ def go_on_comparing(console: Console, out: Path, engine: "EngineChoice", call: I
     from towpath.grid.compare import ComparisonIncompleteError, run_comparison
     from towpath.reports import comparison_table, write_figures
 
-    watcher = ConsoleWatcher(console)
+    out, watcher = spec.path, ConsoleWatcher(console)
     incomplete: ComparisonIncompleteError | None = None
     try:
         with reporting(console, out) as reporter:
             result = run_comparison(
-                out,
+                spec,
                 reporter,
                 data_root=_lasting_data_root(call),
                 allowed=call.allowed,

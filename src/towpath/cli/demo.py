@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from towpath.wording import say
 
 if TYPE_CHECKING:
     from towpath.recipes.recipe import Recipe
+    from towpath.runs.comparison_spec import ComparisonSpec
 
 
 def add(commands: Commands) -> None:
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.grid.choice import EngineChoice
     from towpath.recipes.reading import read_recipe
     from towpath.reports import write_report
-    from towpath.runs.comparison import is_comparison
+    from towpath.runs.comparison_spec import ComparisonSpec, is_comparison
 
     seeds = chosen_seeds(arguments)
     if not seeds:
@@ -48,56 +48,52 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     # small tasks: a process a core beats two threads in one
     engine = EngineChoice(jobs=available_cores())
     if is_comparison(out):
-        _refuse_another(out, recipe, seeds)
-        go_on_comparing(console, out, engine, call)
+        spec = ComparisonSpec.read(out)
+        _refuse_another(spec, recipe, seeds)
+        go_on_comparing(console, spec, engine, call)
     else:
-        begin_comparing(console, out, recipe, recipe.compare, seeds, engine, call)
-    say(console, f"  {_draw_tasks(out)}")
+        spec = begin_comparing(console, out, recipe, recipe.compare, seeds, engine, call)
+    say(console, f"  {_draw_tasks(spec)}")
     page = out / "report.html"
     write_report([out], page, force=True)  # the folder is ours
     say(console, f"Open this in a browser: {page}")
 
 
-def _refuse_another(out: Path, recipe: "Recipe", seeds: Sequence[int]) -> None:
+def _refuse_another(spec: "ComparisonSpec", recipe: "Recipe", seeds: Sequence[int]) -> None:
     """UsageError if the folder holds another comparison than this demo's."""
-    from towpath.runs.comparison import asked_for
     from towpath.runs.plain import plain_json
 
-    found, contestants, found_seeds = asked_for(out)
-    labels = [contestant.label for contestant in contestants]
+    found, labels = spec.recipe, spec.labels
     same = plain_json(found.as_mapping()) == plain_json(recipe.as_mapping())
-    if not same or labels != list(recipe.compare) or list(found_seeds) != list(seeds):
+    if not same or labels != list(recipe.compare) or list(spec.seeds) != list(seeds):
         raise UsageError(
-            f"{out} holds the comparison {found.name} of {', '.join(labels)} with seeds "
-            f"{list(found_seeds)} and {found.training.steps} steps; expected this demo's, or a new "
+            f"{spec.path} holds the comparison {found.name} of {', '.join(labels)} with seeds "
+            f"{list(spec.seeds)} and {found.training.steps} steps; expected this demo's, or a new "
             "folder. Choose another --out, or delete it."
         )
 
 
-def _draw_tasks(out: Path) -> Path:
+def _draw_tasks(spec: "ComparisonSpec") -> Path:
     """The last mini-batch that tow-targets weighed with the first seed, as pictures."""
     import numpy as np
 
     from towpath.data import Episode
     from towpath.reports import write_sample_tasks
-    from towpath.runs.comparison import asked_for, run_name
-    from towpath.runs.folder import RunFolder
     from towpath.runs.judged import judged
     from towpath.runs.records import StepRecord
     from towpath.training.setup import prepare
 
-    recipe, _, seeds = asked_for(out)
-    seed = seeds[0]
-    folder = RunFolder(out / run_name("tow-targets", seed))
-    last = [record for record in folder.records() if isinstance(record, StepRecord)][-1]
-    setup = prepare(replace(recipe, seed=seed))
+    weighed = next(one for one in spec.contestants if one.label == "tow-targets")
+    run = spec.run(weighed, spec.seeds[0])
+    last = [record for record in run.folder.records() if isinstance(record, StepRecord)][-1]
+    setup = prepare(run.recipe)
     # the mini-batch's own tasks; those after them are trusted ones of another stream
     own = list(judged(last))
     episodes: list[Episode] = [setup.windows.sampler.episode(task.index) for task in own]
     order = np.argsort(last.weights[: len(own)])
     picks = [*order[:4], *order[-4:]]
     return write_sample_tasks(
-        out / "tasks.png",
+        spec.path / "tasks.png",
         [episodes[i] for i in picks],
         [last.weights[i] for i in picks],
         f"What tow-targets trusted least (top) and most (bottom) at step {last.step}: "

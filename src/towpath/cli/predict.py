@@ -79,7 +79,7 @@ def _examples(support: Path, trained: "TrainedLearner") -> _Examples:
     if not trained.learner.wants_embedding and len(classes) != ways:
         raise UsageError(
             f"{support} has {len(classes)} classes; expected {ways}, the ways that this run's "
-            f"{trained.recipe.learner['name']} was trained with. A protonet takes any number."
+            f"{trained.recipe.learner.name} was trained with. A protonet takes any number."
         )
     images: list[Tensor] = []
     labels: list[int] = []
@@ -125,7 +125,7 @@ def _as_trained(images: "list[Tensor]", trained: "TrainedLearner") -> "Tensor":
 
     stack = torch.stack(images)
     light = float(stack.mean()) > 0.5
-    return 1 - stack if light and stores_ink_as_one(trained.recipe.data["name"]) else stack
+    return 1 - stack if light and stores_ink_as_one(trained.recipe.data.name) else stack
 
 
 def _table(files: list[Path], names: list[str], probabilities: list[list[float]]) -> bytes:

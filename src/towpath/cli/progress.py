@@ -13,6 +13,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from towpath.data.registry import is_synthetic
 from towpath.grid.events import Began, Ended, Event, Failed
 from towpath.runs.records import StepRecord, WindowRecord
 from towpath.runs.scores import Score, ScoreSummary
@@ -60,13 +61,13 @@ class ConsoleReporter:
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
         self._validation = ""
-        name = f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}"
-        data = set_label(recipe.data["name"])
-        if recipe.data["name"] == "glyphs":
+        name = f"{recipe.name} · {recipe.weighter.name} · seed {recipe.seed}"
+        data = set_label(recipe.data.name)
+        if is_synthetic(recipe.data.name):
             data += " (synthetic)"
         say(
             self.console,
-            f"{name}: {recipe.learner['name']} on {data}, "
+            f"{name}: {recipe.learner.name} on {data}, "
             f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
             + (f", from step {step}" if step else ""),
         )

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Go on with whatever the folder holds."""
     from towpath.grid.choice import EngineChoice
-    from towpath.runs.comparison import is_comparison
+    from towpath.runs.comparison_spec import ComparisonSpec, is_comparison
 
     path, call, engine = Path(arguments.folder), Invocation.of(arguments), chosen_engine(arguments)
     if is_comparison(path):
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
                 f"--tensorboard found the comparison {path}; expected a single run. Leave it out: "
                 "the comparison's curves are drawn as pictures."
             )
-        go_on_comparing(console, path, engine, call)
+        go_on_comparing(console, ComparisonSpec.read(path), engine, call)
         return
     if engine != EngineChoice():
         raise UsageError(
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
 def _resume_run(console: Console, path: Path, call: Invocation, board: bool) -> None:
     from towpath.cli.reporting import reporting
-    from towpath.distributed.ranks import launched
+    from towpath.distributed.launch import launched
     from towpath.runs.folder import RunFolder
     from towpath.training import resume
 

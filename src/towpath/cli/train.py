@@ -34,11 +34,11 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Train the recipe in a new folder, with the other ranks where torchrun started several."""
     from towpath.cli.reporting import reporting
-    from towpath.distributed.ranks import launched
+    from towpath.distributed.launch import launched
     from towpath.training import train
 
     recipe, call = chosen_recipe(arguments), Invocation.of(arguments)
-    name = f"{recipe.name}-{recipe.weighter['name']}-seed{recipe.seed}"
+    name = f"{recipe.name}-{recipe.weighter.name}-seed{recipe.seed}"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the run")
     with (
         reporting(console, out, arguments.tensorboard) as reporter,

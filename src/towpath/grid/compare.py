@@ -1,7 +1,7 @@
 """Several weighters side by side: the same initialisation, the same tasks, paired differences.
 
-What its folder holds is in `runs/comparison.py`. Finished runs are never run again. One process at
-a time works on a comparison.
+What is compared is in `runs/comparison_spec.py`, what came out in `runs/comparison.py`. Finished
+runs are never run again. One process at a time works on a comparison.
 """
 
 import logging
@@ -10,25 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from towpath.files import expanded, new_folder
+from towpath.files import expanded
 from towpath.grid.engines import Engine, InProcess
 from towpath.grid.jobs import Job
 from towpath.recipes.components import weighter_options
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
-from towpath.runs.comparison import (
-    ASKED,
-    RESULT,
-    Comparison,
-    Contestant,
-    asked_for,
-    check_place,
-    compared,
-    run_name,
-    run_names,
-    write_asked,
-    write_comparison,
-)
+from towpath.runs.comparison import RESULT, Comparison, compared, write_comparison
+from towpath.runs.comparison_spec import SPEC, ComparisonSpec, RunSpec
 from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, refuse_existing
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.reporter import Reporter
@@ -59,32 +48,27 @@ def begin_comparison(
     *,
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
-) -> None:
-    """Check what is asked, data and all, and write it down in a new folder."""
-    if not weighters or not seeds:
-        raise RecipeError(
-            f"compare found no {'seed' if weighters else 'weighter'}; expected at least one, as in "
-            f"{'--seeds 0,1' if weighters else '--weighters uniform,tow'}"
-        )
-    contestants = [Contestant.of(text, recipe) for text in weighters]
-    labels = [contestant.label for contestant in contestants]
-    if len(set(labels)) < len(labels) or len(set(seeds)) < len(seeds):
-        raise RecipeError(
-            f"compare found weighters {labels} and seeds {list(seeds)}; expected each once."
-        )
+) -> ComparisonSpec:
+    """Check what is to be compared, data and all, and write it down in a new folder.
+
+    Args:
+        path: the comparison's folder.
+        recipe: what every run shares.
+        weighters: the weighters as the command line spells them, such as `tow:beta=1.0`.
+        seeds: those that each weighter is run with.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+    """
+    spec = ComparisonSpec.new(path, with_lasting_paths(recipe), weighters, seeds)
     refuse_existing(path)
-    recipe = with_lasting_paths(recipe)
-    for seed in seeds:
-        Recipe.of({**recipe.as_mapping(), "seed": seed})
-    for contestant in contestants:  # what cannot run is said now, not in an hour
-        prepare(replace(recipe, weighter=contestant.component), data_root, allowed)
-    with new_folder(path), RunFolder(path).held():
-        refuse_existing(path)  # another process may have been quicker
-        write_asked(path, recipe, weighters, seeds)
+    for contestant in spec.contestants:  # what cannot run is said now, not in an hour
+        prepare(replace(spec.recipe, weighter=contestant.component), data_root, allowed)
+    spec.write()
+    return spec
 
 
 def run_comparison(
-    path: Path,
+    comparison: ComparisonSpec | Path,
     reporter: Reporter,
     *,
     data_root: str | Path | None = None,
@@ -95,7 +79,7 @@ def run_comparison(
     """Run what is not finished yet, then compare; returns what `comparison.json` holds.
 
     Args:
-        path: the comparison's folder.
+        comparison: what `begin_comparison` returned, or the folder of one that was begun before.
         reporter: who is told, where the runs are run here, one after another.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
@@ -107,14 +91,16 @@ def run_comparison(
         RecipeError: if another process is at it, if a folder holds another run than its name says,
             or if every run was refused before it began, which leaves nothing behind.
     """
+    path = comparison.path if isinstance(comparison, ComparisonSpec) else comparison
     with RunFolder(path).held():
-        jobs = missing_runs(path, data_root=data_root, allowed=allowed, command=command)
+        spec = comparison if isinstance(comparison, ComparisonSpec) else ComparisonSpec.read(path)
+        jobs = missing_runs(spec, data_root=data_root, allowed=allowed, command=command)
         failures = (engine or InProcess(reporter)).run(jobs) if jobs else {}
-        if failures and not any((path / name).exists() for name in run_names(path)):
+        if failures and not any(run.folder.path.exists() for run in spec.runs()):
             _forget(path)
             reasons = "; ".join(dict.fromkeys(why.rstrip(".") for why in failures.values()))
             raise RecipeError(f"No run of the comparison could begin: {reasons}.")
-        result = compared(path)
+        result = compared(spec)
         write_comparison(path, result)
     if failures:
         raise ComparisonIncompleteError(path, result, failures)
@@ -123,38 +109,50 @@ def run_comparison(
 
 def _forget(path: Path) -> None:
     """Remove a comparison of which nothing was run: it would block the corrected command."""
-    for name in (ASKED, RESULT):
+    for name in (SPEC, RESULT):
         (path / name).unlink(missing_ok=True)
     with suppress(OSError):  # it holds something that is not ours
         path.rmdir()
 
 
 def missing_runs(
-    path: Path,
+    spec: ComparisonSpec,
     *,
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
     command: str = "",
 ) -> list[Job]:
-    """The runs of a comparison that are not finished, seed by seed."""
-    recipe, contestants, seeds = asked_for(path)
-    for contestant in contestants:
-        weighter_options(contestant.component, allowed)  # refuses a misspelt name or option
+    """The runs of a comparison that are not finished, seed by seed.
+
+    Args:
+        spec: what is compared.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        command: the words of the command line, for the record.
+    """
+    # all options of each weighter; refuses a misspelt name or option before anything runs
+    steps = spec.recipe.training.steps
+    options = {c.label: weighter_options(c.component, allowed, steps) for c in spec.contestants}
     # whole paths: a run may be taken up in another folder, or on another machine
     root = None if data_root is None else str(expanded(data_root).resolve())
     jobs = []
-    for seed in seeds:
-        for contestant in contestants:
-            name = run_name(contestant.label, seed)
-            check_place(path, contestant, seed)
-            folder = RunFolder(path / name)
-            if folder.finished:
+    for seed in spec.seeds:
+        for contestant in spec.contestants:
+            run = spec.run(contestant, seed)
+            spec.check_place(run)
+            if _finished(run):
                 continue
-            if (folder.path / SUMMARY).exists() and not (folder.path / EVALUATIONS).exists():
-                logger.warning(
-                    "%s has no %s: its test tasks are tried again.", folder.path, EVALUATIONS
-                )
-            one = replace(recipe, weighter=contestant.component, seed=seed)
-            place = str(folder.path.resolve())
-            jobs.append(Job(name, place, one.as_mapping(), root, tuple(allowed), command=command))
+            weighter = contestant.component.given(**options[contestant.label])
+            recipe = replace(run.recipe, weighter=weighter)
+            folder = str(run.folder.path.resolve())
+            jobs.append(Job(run.name, folder, recipe, root, tuple(allowed), command))
     return jobs
+
+
+def _finished(run: RunSpec) -> bool:
+    path = run.folder.path
+    if run.folder.finished:
+        return True
+    if (path / SUMMARY).exists() and not (path / EVALUATIONS).exists():
+        logger.warning("%s has no %s: its test tasks are tried again.", path, EVALUATIONS)
+    return False

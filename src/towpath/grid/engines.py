@@ -69,7 +69,7 @@ class Subprocesses:
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
         """Run them all; the names of those that failed, with the reasons."""
         share = max(1, available_cores() // self.count)
-        jobs = [replace(job, workers=min(job.threads, share)) for job in jobs]
+        jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         failures: dict[str, str] = {}
         with ThreadPoolExecutor(self.count, "towpath-run") as pool:
             running = {pool.submit(self._attempts, job): job for job in jobs}

@@ -5,14 +5,13 @@ The process that runs it tells how it goes in events (`events.py`); whoever star
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
 from towpath.grid.events import Began, Ended, Event, Stepped
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG
-from towpath.runs.plain import JsonObject, count_at
 from towpath.runs.records import WindowRecord
 from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
@@ -31,21 +30,17 @@ class Job:
 
     name: str
     folder: str
-    recipe: JsonObject
+    recipe: Recipe
+    """with all options of its weighter"""
     data_root: str | None = None
     allowed: tuple[str, ...] = ()
     command: str = ""
     workers: int | None = None
     """threads, where other runs have the same cores; no result depends on it"""
 
-    @property
-    def threads(self) -> int:
-        """Threads that the recipe asks for."""
-        return count_at(self.recipe, "threads")
-
     def run(self, reporter: Reporter) -> Summary:
         """Train, or go on; returns the summary."""
-        folder, recipe = Path(self.folder), Recipe.of(dict(self.recipe))
+        folder = Path(self.folder)
         if (folder / CONFIG).exists():
             return resume(
                 folder,
@@ -56,7 +51,7 @@ class Job:
             )
         return train(
             folder,
-            recipe,
+            self.recipe,
             reporter,
             data_root=self.data_root,
             allowed=self.allowed,
@@ -66,13 +61,15 @@ class Job:
 
     def as_json(self) -> str:
         """The job as text."""
-        return json.dumps(asdict(self))
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return json.dumps({**own, "recipe": self.recipe.as_mapping()})
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """The job of the text."""
+        """The job of the text, its recipe read and checked."""
         values = json.loads(text)
-        return cls(**{**values, "allowed": tuple(values["allowed"])})
+        recipe, allowed = Recipe.of(values["recipe"]), tuple(values["allowed"])
+        return cls(**{**values, "recipe": recipe, "allowed": allowed})
 
 
 class Watcher(Protocol):

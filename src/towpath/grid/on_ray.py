@@ -44,7 +44,8 @@ class OnRay:
         require_ray()
         import ray
 
-        jobs = [replace(job, workers=min(job.threads, max(1, int(self.cpus)))) for job in jobs]
+        share = max(1, int(self.cpus))
+        jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         self._connect()
         try:
             return self._run(jobs)

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from towpath.data.episode import Episode
-from towpath.distributed.ranks import ALONE, Ranks, ranks_of_this_machine
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.flat import Layout
 from towpath.learners import Learner
 from towpath.learners.statistics import StatisticsUpdate

@@ -15,12 +15,12 @@ import yaml
 
 from towpath.backbones import BACKBONES
 from towpath.data import load_folder
-from towpath.data.glyphs import load_glyphs
 from towpath.data.registry import SETS
 from towpath.learners import LEARNERS
 from towpath.recipes import shipped_recipes
+from towpath.recipes.component import Component
 from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
-from towpath.recipes.recipe import COMPONENTS, Component, Recipe
+from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.reports.sections import paper
 from towpath.runs.read import RunData
@@ -129,14 +129,14 @@ def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
 def method_of(component: Component) -> str:
     """The paper's method that a weighter is, by value, or "".
 
-    >>> [method_of({"name": name}) for name in ("tow", "tow-faithful", "uniform")]
+    >>> [method_of(Component(name)) for name in ("tow", "tow-faithful", "uniform")]
     ['', 'tow', 'uniform']
-    >>> method_of({"name": "tow-faithful", "beta": 1.0}), method_of({"name": "exploration"})
+    >>> method_of(Component("tow-faithful", {"beta": 1.0})), method_of(Component("exploration"))
     ('', 'exploration')
     """
     own = _weighter(component)
     return next(
-        (method for method, name in paper.METHODS.items() if own == _weighter({"name": name})), ""
+        (method for method, name in paper.METHODS.items() if own == _weighter(Component(name))), ""
     )
 
 
@@ -148,7 +148,7 @@ def label_method(study: Study, label: str) -> str:
 
 def label_of(study: Study, weighter: str) -> str | None:
     """The label under which a weighter of the registry was run, unchanged; None if it was not."""
-    wanted = _weighter({"name": weighter})
+    wanted = _weighter(Component(weighter))
     for label, runs in study.runs.items():
         own = [run for run in runs if run.recipe]
         if own and all(run.recipe and _weighter(run.recipe.weighter) == wanted for run in own):
@@ -160,8 +160,8 @@ def weighter_difference(component: Component) -> str:
     """What sets a weighter apart from those of the paper, in words; empty for one of them."""
     if method_of(component):
         return ""
-    name = component["name"]
-    entry, own = _weighter({"name": name}), _weighter(component)
+    name = component.name
+    entry, own = _weighter(Component(name)), _weighter(component)
     if name == paper.OURS and own == entry:
         return "ours: not the paper's TOW"
     if entry is None or own is None or name not in (*paper.METHODS.values(), paper.OURS):
@@ -242,7 +242,7 @@ class _Made:
 
 def _weighter(component: Component) -> _Made | None:
     """What a weighter of the registry is made by and with; None for anything else."""
-    entry = WEIGHTERS.get(component["name"])
+    entry = WEIGHTERS.get(component.name)
     if entry is None:
         return None
     try:
@@ -256,11 +256,11 @@ def _weighter(component: Component) -> _Made | None:
 def _defaults(section: str, name: str) -> dict[str, object]:
     """Options of a component that a recipe may leave out, with what they are then."""
     if section == "weighter":
-        known = _weighter({"name": name})
+        known = _weighter(Component(name))
         return dict(known.options) if known else {}
     loaders: dict[str, Callable[..., object]] = {key: entry.load for key, entry in SETS.items()}
     makers: Mapping[str, Mapping[str, Callable[..., object]]] = {
-        "data": {**loaders, "glyphs": load_glyphs},
+        "data": loaders,
         "backbone": BACKBONES,
         "learner": LEARNERS,
         "optimizer": OPTIMIZERS,

@@ -1,158 +1,24 @@
-"""A comparison's folder: what was asked (`comparison.yaml`), what came out (`comparison.json`).
+"""What came out of a comparison: the finished runs, and how they differ from the baseline.
 
-The folder holds one run folder a weighter and seed. Each must be the run that its name says: one
-that was moved there from elsewhere is refused.
+`comparison.json` of a comparison's folder holds it; what is compared is in `comparison_spec.py`.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from towpath.data.registry import is_synthetic
 from towpath.files import write
-from towpath.recipes.recipe import Component, Recipe
-from towpath.recipes.strict_yaml import load_yaml
-from towpath.recipes.typed import RecipeError, plain_value
+from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
-from towpath.runs.folder import CONFIG, RunFolder
-from towpath.runs.identity import differences
+from towpath.runs.comparison_spec import ComparisonSpec
 from towpath.runs.plain import Json, JsonObject, count_at, json_file, known_at, object_of, text_at
 from towpath.runs.scores import Score, SeedDifferences
 from towpath.runs.summary import Summary
-from towpath.weighters import WEIGHTERS
 
-ASKED, RESULT = "comparison.yaml", "comparison.json"
+RESULT = "comparison.json"
 BASELINE = "uniform"
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A weighter under a label: `tow`, or `tow:beta=1.0:iterations=10`."""
-
-    label: str
-    component: Component
-
-    @classmethod
-    def of(cls, text: str, recipe: Recipe) -> "Contestant":
-        """From the command line's words; options of the recipe's own weighter are kept."""
-        name, *settings = text.strip().split(":")
-        if settings and settings[0].isidentifier() and name not in WEIGHTERS:
-            name = f"{name}:{settings.pop(0)}"  # package.module:Class
-        component: Component = {"name": name}
-        if recipe.weighter["name"] == name:
-            component = dict(recipe.weighter)
-        for setting in settings:
-            key, sign, value = setting.partition("=")
-            if not sign:
-                raise RecipeError(
-                    f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
-                    "tow:beta=1.0"
-                )
-            component[key] = plain_value(value)
-        return cls(label_of(text), component)
-
-
-def label_of(text: str) -> str:
-    """The label, and part of a folder's name, of a weighter as the command line names it."""
-    return re.sub(r"[^\w.=+-]+", "_", text.strip())
-
-
-def run_name(label: str, seed: int) -> str:
-    """Name of a run's folder in its comparison."""
-    return f"{label}-seed{seed}"
-
-
-def is_comparison(path: Path) -> bool:
-    """Whether the folder is a comparison's."""
-    return (path / ASKED).is_file()
-
-
-# what was asked
-
-
-def write_asked(path: Path, recipe: Recipe, weighters: Sequence[str], seeds: Sequence[int]) -> None:
-    """Write `comparison.yaml`.
-
-    Args:
-        path: the comparison's folder.
-        recipe: what every run shares.
-        weighters: the contestants, as the command line names them.
-        seeds: those that each is run with.
-    """
-    asked = {"recipe": recipe.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
-    write(path / ASKED, yaml.safe_dump(asked, sort_keys=False, allow_unicode=True).encode())
-
-
-def asked_for(path: Path) -> tuple[Recipe, list[Contestant], list[int]]:
-    """Recipe, contestants and seeds of a comparison folder, as they were written down."""
-    try:
-        asked = _asked(path)
-        section = object_of(asked["recipe"], "a recipe")
-        recipe = Recipe.of(dict(section))
-        contestants = [Contestant.of(str(w), recipe) for w in _listed(asked, "weighters")]
-        seeds = [Recipe.of({**section, "seed": seed}).seed for seed in _listed(asked, "seeds")]
-    except (
-        yaml.YAMLError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as error:
-        raise RecipeError(
-            f"{path / ASKED} is damaged ({' '.join(str(error).split())}); expected what `towpath "
-            "compare` wrote. Start the comparison again in a new folder."
-        ) from error
-    return recipe, contestants, seeds
-
-
-def _asked(path: Path) -> JsonObject:
-    """The plain values of `comparison.yaml`."""
-    content = regular_bytes(path / ASKED, "what `towpath compare` wrote")
-    return object_of(load_yaml(content.decode("utf-8")), "what was asked for")
-
-
-def _listed(content: JsonObject, key: str) -> Sequence[Json]:
-    value = content[key]
-    if not isinstance(value, list):
-        raise TypeError(f"{key} is {repr(value)[:80]}, not a list")
-    return value
-
-
-def run_names(path: Path) -> list[str]:
-    """Names of all runs that a comparison asks for."""
-    _, contestants, seeds = asked_for(path)
-    return [run_name(contestant.label, seed) for contestant in contestants for seed in seeds]
-
-
-def check_place(path: Path, contestant: Contestant, seed: int) -> None:
-    """RecipeError if the folder of a weighter and seed holds another run.
-
-    The configuration in it is compared with what was asked for, so that it is noticed for run
-    folders of towpath 0.1 as well.
-    """
-    folder = RunFolder(path / run_name(contestant.label, seed))
-    if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
-        return
-    try:
-        found = folder.plain_config()
-    except RecipeError:  # damaged: the run fails with the reason, and the others go on
-        return
-    section = object_of(_asked(path)["recipe"], "a recipe")
-    asked = {**section, "weighter": contestant.component, "seed": seed}
-    other = differences(asked, found)
-    if other:
-        raise RecipeError(
-            f"{folder.path} holds another run than its name says ({', '.join(other)} differ from "
-            f"{path / ASKED}); expected the weighter {contestant.label} with seed {seed}. Move the "
-            "folders back, or delete this one to run it again."
-        )
-
-
-# what came out
 
 
 @dataclass(frozen=True)
@@ -252,6 +118,13 @@ class Comparison:
         )
 
 
+def _listed(content: JsonObject, key: str) -> Sequence[Json]:
+    value = content[key]
+    if not isinstance(value, list):
+        raise TypeError(f"{key} is {repr(value)[:80]}, not a list")
+    return value
+
+
 def write_comparison(path: Path, result: Comparison) -> None:
     """Write `comparison.json` of a comparison's folder."""
     write(path / RESULT, json_file(result.as_json()))
@@ -269,29 +142,33 @@ def read_comparison(path: Path) -> Comparison:
         ) from error
 
 
-def compared(path: Path) -> Comparison:
-    """Figures of the finished runs, with paired differences to the baseline."""
-    recipe, contestants, seeds = asked_for(path)
-    labels = [contestant.label for contestant in contestants]
+def compared(comparison: ComparisonSpec | Path) -> Comparison:
+    """Figures of the finished runs, with paired differences to the baseline.
+
+    Args:
+        comparison: what is compared, or the folder of a comparison.
+    """
+    spec = comparison
+    if not isinstance(spec, ComparisonSpec):
+        spec = ComparisonSpec.read(spec)
+    labels, runs = spec.labels, list(spec.runs())
     baseline = BASELINE if BASELINE in labels else labels[0]
-    for contestant in contestants:
-        for seed in seeds:
-            check_place(path, contestant, seed)
+    for run in runs:
+        spec.check_place(run)
     found: list[tuple[str, str, Summary]] = []
     scores: dict[str, dict[int, dict[str, Score]]] = {label: {} for label in labels}
-    for label in labels:
-        for seed in seeds:
-            folder = RunFolder(path / run_name(label, seed))
-            summary, own = folder.summary(), folder.evaluations()
-            if summary is not None and own is not None:
-                scores[label][seed] = own
-                found.append((label, folder.path.name, summary))
+    for run in runs:
+        label = run.contestant.label
+        summary, own = run.folder.summary(), run.folder.evaluations()
+        if summary is not None and own is not None:
+            scores[label][run.seed] = own
+            found.append((label, run.name, summary))
     per_step = {s.seed: s.timing.seconds_per_step for label, _, s in found if label == baseline}
     return Comparison(
-        recipe=recipe.name,
-        synthetic=recipe.data["name"] == "glyphs",
+        recipe=spec.recipe.name,
+        synthetic=is_synthetic(spec.recipe.data.name),
         weighters=labels,
-        seeds=seeds,
+        seeds=list(spec.seeds),
         baseline=baseline,
         runs=[
             ComparedRun(

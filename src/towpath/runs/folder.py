@@ -9,21 +9,22 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 import yaml
 
 from towpath.files import new_folder, write
-from towpath.machine import LockedError, locked
+from towpath.machine import LOCK_FILE, LockedError, locked
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.identity import Identity
 from towpath.runs.made_with import MadeWith
-from towpath.runs.plain import Json, JsonObject, json_digest, json_file, object_of
+from towpath.runs.plain import JsonObject, json_digest, json_file, object_of
 from towpath.runs.record_file import CutOffRecordError, read_records
 from towpath.runs.records import Record
 from towpath.runs.scores import Score, scores_as_json, scores_from_json
@@ -38,13 +39,13 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
     "evaluations.json",
 )
 CHECKPOINTS = "checkpoints"
-PARTIAL = re.compile(r"\..*\.partial$")
-"""what `files.write` writes before it renames"""
+PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
+"""what `files.write` writes before it renames, and the lock where a folder cannot have one"""
 
 
 def refuse_existing(path: Path) -> None:
-    """RecipeError if the folder holds something, leftovers of a write cut short aside."""
-    if path.is_dir() and all(PARTIAL.match(entry.name) for entry in path.iterdir()):
+    """RecipeError if the folder holds anything but a lock and leftovers of a write cut short."""
+    if path.is_dir() and all(PASSING.match(entry.name) for entry in path.iterdir()):
         return
     if path.exists():
         raise RecipeError(
@@ -54,10 +55,23 @@ def refuse_existing(path: Path) -> None:
 
 
 @dataclass(frozen=True)
+class RunConfig:
+    """What `config.yaml` of a run says."""
+
+    recipe: Recipe
+    made_with: MadeWith
+    """what else is needed to run it again"""
+    plain: JsonObject
+    """the recipe's values as they stand in the file"""
+
+
+@dataclass(frozen=True)
 class RunFolder:
-    """Paths of a run and what they hold."""
+    """Paths of a run and what they hold; its configuration is read once."""
 
     path: Path
+    written: RunConfig | None = field(default=None, repr=False, compare=False)
+    """the configuration, where this process has just written it"""
 
     @property
     def checkpoints(self) -> Path:
@@ -100,7 +114,7 @@ class RunFolder:
         made_with = replace(made_with, identity=Identity.of(config, data or {}))
         mapping = {**recipe.as_mapping(), "made_with": made_with.as_mapping()}
         text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
-        folder = cls(path)
+        folder = cls(path, RunConfig(recipe, made_with, config))
         with new_folder(path), folder.held():
             refuse_existing(path)  # another process may have been quicker
             write(path / CONFIG, text.encode())
@@ -128,20 +142,36 @@ class RunFolder:
 
     def config(self) -> tuple[Recipe, MadeWith]:
         """The recipe and what the run was made with; RecipeError if it was edited since."""
+        return self._config.recipe, self._config.made_with
+
+    @cached_property
+    def _config(self) -> RunConfig:
+        if self.written is not None:
+            return self.written
+        plain = self.plain_config()
+        recipe = Recipe.of(plain)
+        return RunConfig(recipe, self._made_with, plain)
+
+    @cached_property
+    def _made_with(self) -> MadeWith:
+        """What the run was made with; RecipeError if its configuration was edited since."""
+        if self.written is not None:
+            return self.written.made_with
         path = self.path / CONFIG
-        mapping = self._plain_config()
-        said = mapping.pop("made_with", None)
-        recipe = Recipe.of(mapping)
-        made_with = MadeWith.read(said if isinstance(said, Mapping) else {}, path)
+        found = self._plain_config.get("made_with")
+        made_with = MadeWith.read(found if isinstance(found, Mapping) else {}, path)
         if made_with.identity is not None:
-            made_with.identity.check_config(mapping, path)
-        return recipe, made_with
+            made_with.identity.check_config(self.plain_config(), path)
+        return made_with
 
     def plain_config(self) -> JsonObject:
         """The values of `config.yaml` as they stand there, without `made_with`."""
-        return {k: v for k, v in self._plain_config().items() if k != "made_with"}
+        return {k: v for k, v in self._plain_config.items() if k != "made_with"}
 
-    def _plain_config(self) -> dict[str, Json]:
+    @cached_property
+    def _plain_config(self) -> JsonObject:
+        if self.written is not None:
+            return self.written.plain
         path = self.path / CONFIG
         content = regular_bytes(path, "the configuration that the run wrote")
         try:
@@ -157,7 +187,7 @@ class RunFolder:
 
     def identity(self) -> Identity | None:
         """What the run is; None for a run folder of towpath 0.1."""
-        return self.config()[1].identity
+        return self._made_with.identity
 
     @property
     def digest(self) -> str:

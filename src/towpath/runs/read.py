@@ -93,7 +93,7 @@ class RunData:
     @property
     def weighter(self) -> str:
         """Name of the weighter, as far as it is known."""
-        return self.recipe.weighter["name"] if self.recipe else self.name
+        return self.recipe.weighter.name if self.recipe else self.name
 
     @property
     def seed(self) -> int:

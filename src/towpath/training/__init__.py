@@ -1,18 +1,12 @@
-"""Training: one pure step, the loop around it, evaluation, checkpoints, comparison."""
+"""Training: one pure step, the loop around it, evaluation, checkpoints."""
 
 from typing import TYPE_CHECKING
 
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath.grid.compare import (
-        ComparisonIncompleteError,
-        begin_comparison,
-        run_comparison,
-    )
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import RecipeError
-    from towpath.runs.comparison import is_comparison
     from towpath.runs.folder import RunFolder
     from towpath.runs.scores import PairedDifference, Score, paired_difference
     from towpath.training.deploy import TrainedLearner, load
@@ -24,7 +18,6 @@ if TYPE_CHECKING:
     from towpath.training.step import train_step
 
 __all__ = [
-    "ComparisonIncompleteError",
     "PairedDifference",
     "Recipe",
     "RecipeError",
@@ -34,25 +27,16 @@ __all__ = [
     "TrainState",
     "TrainedLearner",
     "TrainingStoppedError",
-    "begin_comparison",
     "evaluate",
-    "is_comparison",
     "load",
     "paired_difference",
     "resume",
-    "run_comparison",
     "train",
     "train_step",
 ]
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "towpath.grid.compare": (
-            "ComparisonIncompleteError",
-            "begin_comparison",
-            "run_comparison",
-        ),
-        "towpath.runs.comparison": ("is_comparison",),
         "towpath.training.deploy": ("TrainedLearner", "load"),
         "towpath.runs.scores": ("PairedDifference", "Score", "paired_difference"),
         "towpath.training.evaluation": ("evaluate",),

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import torch
 
-from towpath.distributed.ranks import ranks_of_this_machine
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.objective import Curvature
+from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
-from towpath.training.memory import free_memory
 from towpath.training.setup import Setup
 from towpath.weighters import PDS, TOW, MiniBatchWeighter, Weighter, wants_targets
 from towpath.weighters.rules.site import FORWARD

@@ -17,7 +17,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from towpath.distributed.ranks import ALONE, LostRankError, Ranks, restarts
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
@@ -75,7 +76,7 @@ def train(
         workers: threads, where not as many as the recipe says; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
-    recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
+    recipe = replace(recipe, weighter=recipe.weighter.given(**options))
     recipe = with_lasting_paths(recipe)
     if ranks.first(lambda: _begun_before_a_restart(path, recipe)):
         return resume(

@@ -23,7 +23,7 @@ def probe_tasks(
 ) -> Sequence[Sequence[Episode]]:
     """The T x M tasks of a probe: clean ones, of its own split and stream."""
     pool: ClassPool = load(
-        recipe.data["name"], root=data_root, split=probe.split, **data_options(recipe.data)
+        recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data)
     )
     if probe.groups:
         spec = recipe.episodes

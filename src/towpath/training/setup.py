@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
-from towpath.distributed.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
+from towpath.distributed.launch import own_device
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.files import expanded
 from towpath.learners import Learner
 from towpath.objective import Objective
@@ -26,11 +28,11 @@ from towpath.recipes.components import (
     make_weighter,
     options_beside,
 )
+from towpath.recipes.memory import free_memory, require_memory
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
-from towpath.training.memory import free_memory, require_memory
 from towpath.training.probes import ProbeWindow, probe_tasks
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
@@ -150,7 +152,7 @@ def prepare(
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
     weighter = _made_weighter(recipe, allowed)
-    train = load(recipe.data["name"], root=data_root, split="train", **data_options(recipe.data))
+    train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
     content = _content(train)
     channels, height, _ = train.image_shape
     free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
@@ -196,12 +198,12 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     aims = wants_targets(weighter)
     if aims and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
+            f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
     if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
         raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} trains on trusted tasks and found "
+            f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
     if isinstance(weighter, TOW):
@@ -223,7 +225,7 @@ class _OtherSets:
 
 def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) -> _OtherSets:
     """The sets that a run is judged on, and that of its trusted tasks."""
-    name, options = recipe.data["name"], data_options(recipe.data)
+    name, options = recipe.data.name, data_options(recipe.data)
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     contents: dict[str, str] = {}
     validation = None
@@ -319,7 +321,8 @@ def _beside(
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
     if is_own_folder(name):
-        options["shared_classes"] = True  # nothing is trained on the set's own training split
+        # nothing is trained on the set's own training split
+        options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(
@@ -337,7 +340,7 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
         own = bool(name) and is_own_folder(name)
         return str(expanded(name).resolve()) if own else name
 
-    data = {**recipe.data, "name": lasting(recipe.data["name"])}
+    data = replace(recipe.data, name=lasting(recipe.data.name))
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
     return replace(recipe, data=data, test=test, trusted=trusted)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from towpath.data.registry import is_synthetic
 from towpath.runs.folder import RunFolder
 from towpath.runs.judged import weight_by_label
 from towpath.runs.made_with import versions
@@ -37,10 +38,10 @@ def conclude(
     summary = Summary(
         recipe=recipe.name,
         reproduces=recipe.reproduces,
-        weighter=recipe.weighter["name"],
+        weighter=recipe.weighter.name,
         seed=recipe.seed,
-        data=recipe.data["name"],
-        synthetic=recipe.data["name"] == "glyphs",
+        data=recipe.data.name,
+        synthetic=is_synthetic(recipe.data.name),
         test={name: score.summary() for name, score in scores.items()},
         validation=None if best is None else BestValidation(best.score, best.step),
         steps=state.step,

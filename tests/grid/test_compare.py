@@ -2,17 +2,21 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from scipy import stats
 
+from tests.training.runs import TINY, Killed, Silent, Stopping, outcome, records, tiny
+from towpath.cli.main import main
+from towpath.grid.compare import begin_comparison, run_comparison
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.strict_yaml import load_yaml
 from towpath.runs.comparison import read_comparison
 from towpath.runs.plain import plain_json
-from towpath.training import begin_comparison, run_comparison
 from towpath.training.setup import prepare
-
-from .runs import Killed, Silent, Stopping, outcome, records, tiny
 
 WEIGHTERS = ["uniform", "exploration", "exploitation", "tow", "tow-targets"]
 SHORT = {"training": {"steps": 6, "horizon": 2, "meta_batch_size": 3}, "test": {"tasks": 12}}
@@ -153,3 +157,43 @@ class _SecondRunDies(Stopping):
     def stepped(self, step, record):
         if self.runs == 2:
             super().stepped(step, record)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What was parsed as a recipe, and what YAML was read, from now on."""
+    counts: dict[str, list[Any]] = {"recipes": [], "texts": []}
+    parse = Recipe.of
+
+    def parsed(mapping):
+        counts["recipes"].append(mapping)
+        return parse(mapping)
+
+    def loaded(text):
+        counts["texts"].append(text)
+        return load_yaml(text)
+
+    monkeypatch.setattr(Recipe, "of", parsed)
+    for module in ("recipes.reading", "runs.folder", "runs.comparison_spec"):
+        monkeypatch.setattr(f"towpath.{module}.load_yaml", loaded)
+    return counts
+
+
+def test_a_comparison_parses_its_recipe_once_and_each_runs_once(tmp_path, counted):
+    file = tmp_path / "tiny.yaml"
+    file.write_text(yaml.safe_dump({**TINY, **SHORT}))
+    words = ["--weighters", "uniform,tow:beta=1.0", "--seeds", "0,1"]
+    assert main(["compare", str(file), *words, "--out", str(tmp_path / "both")]) == 0
+    own, *others = counted["recipes"]
+    assert (own["name"], "weighter" in own) == ("tiny", False)  # as the user wrote it
+    runs = [("tow", 0), ("tow", 1), ("uniform", 0), ("uniform", 1)]
+    assert sorted((r["weighter"]["name"], r["seed"]) for r in others) == runs
+
+
+def test_the_runs_of_a_comparison_take_their_recipes_as_values(tmp_path, counted):
+    recipe = tiny(**SHORT)
+    counted["recipes"].clear()
+    spec = begin_comparison(tmp_path / "both", recipe, ["uniform", "random"], [0])
+    run_comparison(spec, Silent())
+    assert counted["recipes"] == []
+    assert len(counted["texts"]) == 2  # each run's own file, to see that it is the run's

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.distributed.processes import ended, living, mark_of, settled, started
 from tests.training.runs import Silent, outcome, tiny
+from towpath.grid.compare import ComparisonIncompleteError, begin_comparison, run_comparison
 from towpath.grid.engines import InProcess, Subprocesses
-from towpath.training import ComparisonIncompleteError, begin_comparison, run_comparison
-
-from .processes import ended, living, mark_of, settled, started
+from towpath.grid.events import Stepped
 
 SHORT = {"training": {"steps": 6, "horizon": 2, "meta_batch_size": 3}, "test": {"tasks": 4}}
 WEIGHTERS, SEEDS = ("uniform", "tow-targets"), (0, 1, 2)
@@ -76,7 +76,7 @@ class Notes:
         self.events, self.failures = [], []
 
     def heard(self, name, event):
-        self.events.append((name, event["kind"]))
+        self.events.append((name, event))
 
     def failed(self, name, reason, again):
         self.failures.append((name, again))
@@ -141,7 +141,7 @@ class Killing(Notes):
     engine: Subprocesses
 
     def heard(self, name, event):
-        if event["kind"] == "stepped" and "stepped" not in [kind for _, kind in self.events]:
+        if isinstance(event, Stepped) and not any(isinstance(e, Stepped) for _, e in self.events):
             for child in self.engine._children:
                 os.kill(child.pid, signal.SIGKILL)
         super().heard(name, event)

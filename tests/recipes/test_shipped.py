@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.training.runs import Silent, records
 from towpath.data import present
 from towpath.data.locations import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
 from towpath.recipes.reading import read_recipe
-from towpath.runs.comparison import Contestant
+from towpath.runs.comparison_spec import Contestant
 from towpath.training import train
 from towpath.weighters import WEIGHTERS
-
-from .runs import Silent, records
 
 ROOT = os.environ.get(DATA_VARIABLE)  # as the session began: fixtures of other tests unset it
 SMALLER = [
@@ -28,7 +27,7 @@ PHOTOGRAPHS_BY_DEFAULT = "mini-imagenet-protonet"
 
 
 def marked(name):
-    photographs = read_recipe(name).data["name"] == "mini-imagenet"
+    photographs = read_recipe(name).data.name == "mini-imagenet"
     slow = photographs and name != PHOTOGRAPHS_BY_DEFAULT
     return pytest.param(name, marks=pytest.mark.slow) if slow else name
 
@@ -36,13 +35,13 @@ def marked(name):
 @pytest.mark.parametrize("name", [marked(name) for name in shipped_recipes()])
 def test_a_shipped_recipe_runs_for_one_window(name, tmp_path):
     full = read_recipe(name)
-    for needed in (full.data["name"], *full.test.also):
+    for needed in (full.data.name, *full.test.also):
         if not present(needed, ROOT):
             pytest.skip(f"needs {needed}: set {DATA_VARIABLE} to the folder that holds it")
     words = list(SMALLER)
-    if full.data["name"] == "mini-imagenet":
+    if full.data.name == "mini-imagenet":
         words.append(("training.horizon", "2"))
-    if "adaptation_steps" in full.learner:
+    if "adaptation_steps" in full.learner.options:
         words.append(("learner.adaptation_steps", "1"))
     recipe = read_recipe(name, words, "small")
     horizon = recipe.training.horizon
@@ -63,7 +62,7 @@ def test_a_shipped_recipe_says_what_it_is_and_names_weighters_that_exist(name):
     recipe = read_recipe(name)
     assert recipe.name == name
     assert recipe.about
-    assert recipe.weighter["name"] in WEIGHTERS
+    assert recipe.weighter.name in WEIGHTERS
     assert recipe.compare
     for text in recipe.compare:
         Contestant.of(text, recipe)
@@ -77,17 +76,17 @@ def test_the_papers_experiments_have_its_settings():
         recipe = read_recipe(name)
         if not recipe.reproduces:
             continue
-        omniglot = recipe.data["name"] == "omniglot"
+        omniglot = recipe.data.name == "omniglot"
         assert recipe.training.horizon == 5
         assert recipe.training.meta_batch_size == (10 if omniglot else 5)
         assert recipe.optimizer == {"name": "adam", "meta_lr": 1e-4}
         assert recipe.validation.tasks == 100
-        if recipe.learner["name"] == "maml":
-            assert recipe.learner["inner_lr"] == (0.1 if omniglot else 0.01)
-            assert recipe.learner["adaptation_steps"] == 5
+        if recipe.learner.name == "maml":
+            assert recipe.learner.options["inner_lr"] == (0.1 if omniglot else 0.01)
+            assert recipe.learner.options["adaptation_steps"] == 5
         expected = 3000 if recipe.episodes.shots == "any" else 1000 if omniglot else 600
         assert recipe.test.tasks == expected
-        assert recipe.data.get("alphabets") == (30 if omniglot else None)
+        assert recipe.data.options.get("alphabets") == (30 if omniglot else None)
 
 
 def test_the_papers_tow_is_the_faithful_one_in_every_recipe_of_the_paper():
@@ -106,10 +105,10 @@ def test_the_papers_tow_is_the_faithful_one_in_every_recipe_of_the_paper():
 def test_the_study_of_the_exact_value_is_the_papers_maml_on_both_sets():
     """Appendix B."""
     recipes = [read_recipe(n) for n in shipped_recipes() if n.startswith("ablation-exact-value")]
-    assert {recipe.data["name"] for recipe in recipes} == {"omniglot", "mini-imagenet"}
+    assert {recipe.data.name for recipe in recipes} == {"omniglot", "mini-imagenet"}
     for recipe in recipes:
-        assert recipe.learner["name"] == "maml"
-        values = [Contestant.of(text, recipe).component["value"] for text in recipe.compare]
+        assert recipe.learner.name == "maml"
+        values = [Contestant.of(text, recipe).component.options["value"] for text in recipe.compare]
         assert values == ["diagonal", "exact"]
 
 
@@ -122,9 +121,9 @@ def test_a_recipe_of_the_paper_says_what_the_paper_leaves_open():
         assert "The paper leaves open, and chosen here:" in said
         assert f"{recipe.training.steps:,} steps" in said
         assert "T = 5" in said
-        assert ("first-order" in said) == bool(recipe.learner.get("first_order"))
-        assert ("dropout of 0.1, by element" in said) == ("dropout" in recipe.backbone)
-        if recipe.data["name"] == "omniglot":
+        assert ("first-order" in said) == bool(recipe.learner.options.get("first_order"))
+        assert ("dropout of 0.1, by element" in said) == ("dropout" in recipe.backbone.options)
+        if recipe.data.name == "omniglot":
             assert "T = 10" in said
             assert "a fifth of each training alphabet's characters" in said
 

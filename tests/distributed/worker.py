@@ -1,6 +1,6 @@
 """Runs recipes one after another in the ranks that torchrun made: one start for many comparisons.
 
-    torchrun ... -m tests.scale.worker FOLDER    (beside it recipes.json: name -> recipe)
+    torchrun ... -m tests.distributed.worker FOLDER    (beside it recipes.json: name -> recipe)
 
 Besides, it plans one window with each kind of weighter and writes down what that sent.
 """
@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from towpath.distributed.ranks import Ranks, launched
+from towpath.distributed.launch import launched
+from towpath.distributed.ranks import Ranks
 from towpath.training import Recipe, train
 from towpath.training.reporter import SilentReporter
 from towpath.training.setup import prepare

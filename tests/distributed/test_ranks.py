@@ -34,7 +34,7 @@ def run_everywhere(folder, cases, ranks, seconds=300, **options):
     shared = folder / "shared"
     shared.mkdir()
     log = folder / "log"
-    assert ended(torchrun(ranks, "tests.scale.worker", str(shared)), log, seconds) == 0, (
+    assert ended(torchrun(ranks, "tests.distributed.worker", str(shared)), log, seconds) == 0, (
         log.read_text()
     )
 
