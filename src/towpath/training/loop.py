@@ -11,11 +11,9 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
@@ -27,11 +25,9 @@ from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
 from towpath.runs.plain import plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
-from towpath.runs.records import Clock, ProbeRecord, Record, ValidationRecord, WindowRecord, clocked
-from towpath.runs.scores import Score
+from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
-    Best,
     Checkpoint,
     check_weighter_state,
     load_checkpoint,
@@ -39,7 +35,7 @@ from towpath.training.checkpoint import (
 )
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
-from towpath.training.evaluation import evaluate
+from towpath.training.judging import final_scores, validated
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
 from towpath.training.step import plan_statistics, task_info, train_step
@@ -181,7 +177,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
     records = RecordWriter(folder.records_path, current.records_bytes) if ranks.is_first else None
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)
-    scores, seconds = _test(setup, reporter, current)
+    scores, seconds = final_scores(setup, current, reporter)
     if ranks.is_first and not folder.records_path.is_file():
         raise _moved(folder)
     summary = ranks.first(lambda: conclude(folder, setup, current, scores, seconds))
@@ -300,7 +296,7 @@ def _looked_at(
     every = recipe.validation.every
     records: list[Record] = []
     if _crosses(every, before, step) or (every and step >= recipe.training.steps):
-        now, validation = _validate(setup, now, reporter)
+        now, validation = validated(setup, now, reporter)
         records.append(validation)
     return now, [*records, *_probe_records(setup, now, before)]
 
@@ -312,21 +308,6 @@ def _done(recipe: Recipe, now: Checkpoint) -> bool:
 
 def _crosses(every: int, before: int, after: int) -> bool:
     return every > 0 and before // every != after // every
-
-
-def _validate(
-    setup: Setup, now: Checkpoint, reporter: Reporter
-) -> tuple[Checkpoint, ValidationRecord]:
-    with evaluation_mode(setup.learner.module):
-        score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
-    figure = score.mean if score.accuracies is not None else -score.mean
-    best = now.best is None or figure > now.best.score
-    if best:
-        now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
-    else:
-        now = replace(now, since_best=now.since_best + 1)
-    reporter.validated(now.state.step, score, best)
-    return now, ValidationRecord(now.state.step, score.summary(), best)
 
 
 def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeRecord]:
@@ -349,45 +330,6 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeReco
             )
         )
     return records
-
-
-def _test(setup: Setup, reporter: Reporter, current: Checkpoint) -> tuple[dict[str, Score], float]:
-    """Scores on each test set, and the seconds that they took."""
-    params = chosen_params(current)
-    tasks = setup.recipe.test.tasks
-    total = tasks * len(setup.tests)
-    scores: dict[str, Score] = {}
-    began = time.perf_counter()
-    with evaluation_mode(setup.learner.module):
-        for name in setup.tests:
-            before = tasks * len(scores)
-            scores[name] = evaluate(
-                setup.objective,
-                params,
-                setup.test_tasks(name, tasks),
-                progress=partial(_tested, reporter, before, total),
-            )
-    return scores, time.perf_counter() - began
-
-
-def _tested(reporter: Reporter, before: int, total: int, done: int) -> None:
-    reporter.tested(before + done, total)
-
-
-def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
-    """The best by validation, or the last where nothing was validated."""
-    return current.state.params if current.best is None else current.best.params
-
-
-@contextmanager
-def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """No dropout while a learner is judged."""
-    training = module.training
-    module.eval()
-    try:
-        yield
-    finally:
-        module.train(training)
 
 
 @contextmanager
