@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from towpath.cli import weighters as weighters_command
 from towpath.cli.parser import Parser, UsageError, overrides
 from towpath.data.errors import DownloadError
 from towpath.distributed.stopping import Terminated, exit_code, heeding_sigterm
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from towpath.cli import data as data_commands
     from towpath.recipes import reading as config
     from towpath.training import Recipe, grid
+    from towpath.weighters import guide
 else:  # they import torch, which `--help` and a mistyped word have no need of
     commands, config = LazyModule("towpath.cli.commands"), LazyModule("towpath.recipes.reading")
     data_commands = LazyModule("towpath.cli.data")
     grid = LazyModule("towpath.grid.choice")
+    guide = LazyModule("towpath.weighters.guide")
 
 SHARED = ("train", "resume")
 """commands whose tasks the ranks of torchrun share"""
@@ -191,7 +194,11 @@ def _train(arguments: argparse.Namespace, console: Console) -> None:
 def _compare(arguments: argparse.Namespace, console: Console) -> None:
     recipe = _recipe(arguments)
     names = arguments.weighters.split(",") if arguments.weighters else recipe.compare
-    weighters = [name for name in names if name.strip()]
+    weighters = guide.expanded(
+        [name for name in names if name.strip()],
+        trusted=recipe.trusted.count > 0,
+        mislabelled=recipe.episodes.label_noise > 0,
+    )
     name = f"{recipe.name}-comparison"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")
     seeds = _numbers(arguments.seeds)
@@ -241,7 +248,11 @@ def _add_runs(kinds: Any) -> None:
         _compare,
     )
     _recipe_options(compares)
-    compares.add_argument("--weighters", metavar="A,B", help="default: what the recipe compares")
+    compares.add_argument(
+        "--weighters",
+        metavar="A,B",
+        help="names, all, or referee: what a referee will ask for (default: the recipe's)",
+    )
     compares.add_argument("--seeds", metavar="0,1,2", default="0")
     _add_grid(compares)
     resumes = add(
@@ -345,7 +356,12 @@ def _add_recipes(kinds: Any) -> None:
     _add_force(copy, "a file that exists")
 
 
-COMMANDS: tuple[Callable[[Any], None], ...] = (_add_runs, _add_recipes, _add_data)
+COMMANDS: tuple[Callable[[Any], None], ...] = (
+    _add_runs,
+    _add_recipes,
+    weighters_command.add,
+    _add_data,
+)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
