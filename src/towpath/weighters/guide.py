@@ -3,7 +3,7 @@
 python -m towpath weighters list --markdown      what stands between the markers of that page
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 
@@ -89,6 +89,6 @@ def _needs_trusted(entry: WeighterEntry) -> bool:
     return entry.wants_targets({}) or bool(getattr(entry.make, "needs_trusted", False))
 
 
-def _markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _markdown(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
