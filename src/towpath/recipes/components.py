@@ -135,7 +135,7 @@ def weighter_options(component: Component, allowed: Collection[str] = ()) -> dic
     if not isinstance(entry, WeighterEntry):
         return options_for(entry, given_options(component), "weighter")
     given = {**entry.presets, **given_options(component)}
-    return options_for(entry.make, given, "weighter", leave_out=("prior",))
+    return options_for(entry.make, given, "weighter", leave_out=("prior", "cost"))
 
 
 def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weighter:

@@ -10,7 +10,7 @@ from towpath.objective import Objective
 from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 Record = dict[str, Any]
 Window = Sequence[Sequence[Any]]

@@ -12,7 +12,7 @@ from towpath.weighters.rules.robust import CVaR, GroupDRO
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
-from towpath.weighters.tow.planner import TOW
+from towpath.weighters.tow.options import TOW
 
 __all__ = [
     "L2RW",

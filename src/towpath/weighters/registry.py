@@ -11,7 +11,7 @@ from towpath.weighters.rules.influence import L2RW, OPUS
 from towpath.weighters.rules.robust import CVaR, GroupDRO
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
-from towpath.weighters.tow.planner import TOW
+from towpath.weighters.tow.options import TOW
 
 
 @dataclass(frozen=True)

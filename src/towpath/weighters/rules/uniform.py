@@ -9,7 +9,7 @@ from torch import Tensor
 from towpath.validation import at_least
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 
 @dataclass(frozen=True)
