@@ -10,7 +10,7 @@ from towpath.validation import at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 
 @dataclass(frozen=True)
