@@ -60,7 +60,7 @@ def test_the_terms_in_t0_are_a_plans_evaluations_but_for_the_first_stage():
     D = sum(p.numel() for p in model.parameters())
     assert trials
     assert said.paper_evaluations == T * (1 + sum(trials))
-    assert said.paper_evaluations - said.evaluations == sum(trials)
+    assert said.evaluations == said.paper_evaluations - sum(trials)
     # curvature comes with a trial's evaluation, rejected or not; the last iteration needs none
     assert said.sketches == (T - 1) * (1 + sum(trials[:-1]))
     assert said.paper_sketches == T * len(trials)

@@ -25,13 +25,15 @@ from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import RunFolder
 from towpath.runs.origin import Origin
-from towpath.runs.records import Event, SkippedWindow
+from towpath.runs.records import Event, Record, SkippedWindow, WindowRecord
 from towpath.training import TrainingStoppedError, train
 from towpath.training.checkpoint import load_checkpoint
 from towpath.training.setup import prepare
 from towpath.training.state import TrainState
 from towpath.training.step import train_step
 from towpath.weighters import Weighter
+
+from .runs import trained_on
 
 F64 = torch.float64
 Window = list[list[Any]]
@@ -103,8 +105,8 @@ def test_tow_with_beta_to_infinity_is_uniform_training_bit_for_bit(learner, back
     def trained(weighter: Weighter) -> tuple[TrainState, list[Any]]:
         state, said = start, []
         for window in windows:
-            state, records = train_step(
-                state, window, objective=objective, weighter=weighter, seed=5
+            state, records = trained_on(
+                train_step(state, window, objective=objective, weighter=weighter, seed=5)
             )
             said += [(r.losses, r.accuracies, r.weights) for r in records]
         return state, said
@@ -142,8 +144,8 @@ def test_a_window_of_any_shot_tasks_trains_as_task_by_task(kind, weighter):
     params = {n: p.detach().clone().requires_grad_() for n, p in learner.parameters().items()}
     optimizer = torch.optim.Adam(params.values(), lr=0.05)
     for n, window in enumerate(windows):
-        state, records = train_step(
-            state, window, objective=tp.Objective(learner), weighter=weighter, seed=n
+        state, records = trained_on(
+            train_step(state, window, objective=tp.Objective(learner), weighter=weighter, seed=n)
         )
         for batch, record in zip(window, records, strict=True):
             losses, gradients = [], []
@@ -174,14 +176,14 @@ def test_a_step_changes_none_of_its_inputs(weighter):
         held = [*tensors(state), *learner.parameters().values(), *episodes, torch.get_rng_state()]
         return [part.detach().clone() for part in held]
 
-    def step(now: TrainState) -> tuple[TrainState, list[dict[str, Any]]]:
+    def step(now: TrainState) -> tuple[TrainState, list[WindowRecord]]:
         return train_step(now, window, objective=tp.Objective(learner), weighter=weighter, seed=1)
 
     first, _ = step(state)
     plain = copy.deepcopy((state.weighter_state, state.step, state.window, state.evaluations))
     before = inputs()
     memory = copy.deepcopy(first.weighter_state)
-    again, records = step(state)
+    again, records = trained_on(step(state))
     assert all(map(torch.equal, inputs(), before))
     assert plain == (state.weighter_state, state.step, state.window, state.evaluations)
     assert same_training(first, again), "equal inputs, equal outputs"
@@ -397,11 +399,13 @@ def test_an_episode_of_nan_images_is_muted_for_a_real_learner():
     task = window[1][2]
     nothing = torch.full_like(task.query_x, math.nan)
     window[1][2] = tp.Episode(task.support_x, task.support_y, nothing, task.query_y, {"index": 7})
-    state, records = train_step(
-        state_of(learner, {"name": "adam"}, torch.float32),
-        window,
-        objective=tp.Objective(learner, workers=2),
-        weighter=tp.TOW(),
+    state, records = trained_on(
+        train_step(
+            state_of(learner, {"name": "adam"}, torch.float32),
+            window,
+            objective=tp.Objective(learner, workers=2),
+            weighter=tp.TOW(),
+        )
     )
     assert records[0].events == [Event("task not finite", 1, 2)]
     assert records[1].weights[2] == 0
@@ -480,13 +484,15 @@ def test_muted_tasks_weigh_nothing_on_the_simplex_and_the_others_sum_to_1(name, 
     places = {(0, 1): fault, (0, 2): fault, (2, 0): fault}
     window = regression_window(3, 4, 0, places)
     goals = regression_window(3, 2, 5, {}) if "targets" in name else None
-    state, records = train_step(
-        regression_state(),
-        window,
-        objective=parted(regression_objective()),
-        weighter=SIMPLEX[name],
-        targets=goals,
-        seed=2,
+    state, records = trained_on(
+        train_step(
+            regression_state(),
+            window,
+            objective=parted(regression_objective()),
+            weighter=SIMPLEX[name],
+            targets=goals,
+            seed=2,
+        )
     )
     for t, record in enumerate(records):
         weights = torch.tensor(record.weights, dtype=F64)
@@ -640,7 +646,7 @@ def recipe(**sections: Any) -> Recipe:
     )
 
 
-def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[dict[str, Any]]]:
+def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[Record]]:
     """The start, the state in the last checkpoint and the records of a training that must end."""
     reporter = ConsoleReporter(Console(file=io.StringIO()))
     with pytest.raises(TrainingStoppedError) as caught:
@@ -674,4 +680,6 @@ def test_a_training_that_diverges_ends_with_the_parameters_it_began_with(tmp_pat
     start, kept, records = stopped(tmp_path / "run", asked)
     assert same_training(kept, start)
     assert (kept.step, kept.failures) == (0, 3)
-    assert all("window skipped" in record.events[-1].text for record in records)
+    skipped = [record for record in records if isinstance(record, SkippedWindow)]
+    assert len(skipped) == len(records) == 3
+    assert all("window skipped" in record.events[-1].text for record in skipped)

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 import yaml
 
@@ -27,6 +27,8 @@ from towpath.runs.read import RunData
 from towpath.runs.study import Study
 from towpath.weighters import WEIGHTERS
 
+Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | None"
+"""a value of a recipe that can be compared and counted: lists and mappings are tuples"""
 MAY_DIFFER = frozenset(
     {
         # words about the recipe
@@ -52,8 +54,8 @@ class Difference:
     """A field of a recipe, what the paper's recipe holds there, and what the run holds."""
 
     field: str
-    paper: Any
-    found: Any
+    paper: Plain
+    found: Plain
 
     def __str__(self) -> str:
         return f"{self.field} {_text(self.found)} instead of {_text(self.paper)}"
@@ -82,9 +84,9 @@ def paper_recipe(name: str) -> Recipe | None:
     return recipe if recipe is not None and recipe.reproduces else None
 
 
-def resolved(recipe: Recipe) -> dict[str, Any]:
+def resolved(recipe: Recipe) -> dict[str, Plain]:
     """Every value of a recipe by dotted name, with the defaults of its components filled in."""
-    values: dict[str, Any] = {}
+    values: dict[str, Plain] = {}
     for section, value in recipe.as_mapping().items():
         if section in COMPONENTS:
             value = {**_defaults(section, value["name"]), **value}
@@ -165,9 +167,9 @@ def weighter_difference(component: Component) -> str:
     if entry is None or own is None or name not in (*paper.METHODS.values(), paper.OURS):
         return "not a weighter of the paper"
     changed = [
-        str(Difference(f"weighter.{key}", value, own[1][key]))
-        for key, value in entry[1].items()
-        if own[1][key] != value
+        str(Difference(f"weighter.{key}", value, own.options[key]))
+        for key, value in entry.options.items()
+        if own.options[key] != value
     ]
     return "; ".join(changed)
 
@@ -229,7 +231,16 @@ def _add(study: Study, label: str, run: RunData) -> list[str]:
     return []
 
 
-def _weighter(component: Component) -> tuple[Any, dict[str, Any], bool] | None:
+@dataclass(frozen=True)
+class _Made:
+    """What a weighter of the registry is made by and with: equal values, equal weighters."""
+
+    make: Callable[..., object]
+    options: dict[str, Plain]
+    wants_targets: bool
+
+
+def _weighter(component: Component) -> _Made | None:
     """What a weighter of the registry is made by and with; None for anything else."""
     entry = WEIGHTERS.get(component.name)
     if entry is None:
@@ -239,16 +250,16 @@ def _weighter(component: Component) -> tuple[Any, dict[str, Any], bool] | None:
     except RecipeError:  # an edited configuration; the run is shown, as nobody's row
         return None
     plain = {key: _plain(value) for key, value in options.items()}
-    return entry.make, plain, component_wants_targets(component)
+    return _Made(entry.make, plain, component_wants_targets(component))
 
 
-def _defaults(section: str, name: str) -> dict[str, Any]:
+def _defaults(section: str, name: str) -> dict[str, object]:
     """Options of a component that a recipe may leave out, with what they are then."""
     if section == "weighter":
         known = _weighter(Component(name))
-        return dict(known[1]) if known else {}
-    loaders: dict[str, Callable[..., Any]] = {key: entry.load for key, entry in SETS.items()}
-    makers: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+        return dict(known.options) if known else {}
+    loaders: dict[str, Callable[..., object]] = {key: entry.load for key, entry in SETS.items()}
+    makers: Mapping[str, Mapping[str, Callable[..., object]]] = {
         "data": loaders,
         "backbone": BACKBONES,
         "learner": LEARNERS,
@@ -265,23 +276,25 @@ def _defaults(section: str, name: str) -> dict[str, Any]:
     }
 
 
-def _flat(name: str, value: Any) -> dict[str, Any]:
+def _flat(name: str, value: object) -> dict[str, object]:
     """Nested mappings by dotted name."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {k: v for key, inner in value.items() for k, v in _flat(f"{name}.{key}", inner).items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Plain:
     """Lists and tuples alike, since YAML knows no tuples."""
     if isinstance(value, list | tuple):
         return tuple(_plain(inner) for inner in value)
     if isinstance(value, Mapping):
         return tuple(sorted((key, _plain(inner)) for key, inner in value.items()))
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)  # a default that is an object of its own
 
 
-def _text(value: Any) -> str:
+def _text(value: Plain) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "nothing"}[value]
     if isinstance(value, int):

@@ -73,7 +73,15 @@ class Estimate:
 def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
 ) -> WindowWork:
-    """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
+    """Expected work of a window.
+
+    Args:
+        weighter: whose plan it is.
+        T: mini-batches of the window.
+        targets: of a mini-batch, as a share of M.
+        inertia: of the optimiser, by which a plan on a part of the query sets decides how many
+            mini-batches it leaves out.
+    """
     if isinstance(weighter, MiniBatchWeighter):
         seen = T * (1 + targets) if weighter.looks_at_features else 0.0
         return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)

@@ -11,11 +11,9 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
 
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
@@ -27,11 +25,9 @@ from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
 from towpath.runs.plain import plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
-from towpath.runs.records import Clock, ProbeRecord, Record, ValidationRecord, clocked
-from towpath.runs.scores import Score
+from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
-    Best,
     Checkpoint,
     check_weighter_state,
     load_checkpoint,
@@ -39,7 +35,7 @@ from towpath.training.checkpoint import (
 )
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
-from towpath.training.evaluation import evaluate
+from towpath.training.judging import final_scores, validated
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
 from towpath.training.step import plan_statistics, task_info, train_step
@@ -64,6 +60,16 @@ def train(
     """A new run in a new folder; returns its summary.
 
     Where torchrun has restarted the ranks, the run that they had begun goes on instead.
+
+    Args:
+        path: the run's folder, which must not hold anything yet.
+        recipe: what to run.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        command: the words of the command line, for the record.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter=recipe.weighter.given(**options))
@@ -88,7 +94,16 @@ def resume(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Summary:
-    """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
+    """Go on with a run where its last checkpoint left it; a finished run is left as it is.
+
+    Args:
+        path: the run's folder.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
+    """
     folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
         return summary
@@ -162,7 +177,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
     records = RecordWriter(folder.records_path, current.records_bytes) if ranks.is_first else None
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)
-    scores, seconds = _test(setup, reporter, current)
+    scores, seconds = final_scores(setup, current, reporter)
     if ranks.is_first and not folder.records_path.is_file():
         raise _moved(folder)
     summary = ranks.first(lambda: conclude(folder, setup, current, scores, seconds))
@@ -218,44 +233,20 @@ def _train(
     complete = current
     try:
         if current.state.window == 0 and current.records_bytes == 0:
-            for record in _probe_records(setup, current, before=-1):
-                writer.write(record)
-            complete = replace(
-                current, records_bytes=writer.bytes_written, records_digest=writer.digest
-            )
+            for probe in _probe_records(setup, current, before=-1):
+                writer.write(probe)
+            complete = _after_records(current, writer)
         while not _done(recipe, complete):
             before = complete.state.step
-            window_began = time.perf_counter()
-            window, targets = setup.window(complete.state.window, recipe.training.steps - before)
-            state, records = train_step(
-                complete.state,
-                window,
-                objective=setup.objective,
-                weighter=setup.weighter,
-                targets=targets,
-                seed=recipe.seed,
-            )
-            ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
-            spent = complete.training_seconds + time.perf_counter() - window_began
-            now = replace(complete, state=state, training_seconds=spent)
-            lines: list[Record] = [*records]
-            if _crosses(recipe.validation.every, before, state.step) or (
-                recipe.validation.every and state.step >= recipe.training.steps
-            ):
-                now, validation = _validate(setup, now, reporter)
-                lines.append(validation)
-            lines += _probe_records(setup, now, before)
+            now, window = _train_window(setup, complete)
+            now, others = _looked_at(setup, now, before, reporter)
             seconds = time.perf_counter() - began
-            for line in lines:
-                writer.write(clocked(line, Clock(seconds, spent)))
+            for record in (*window, *others):
+                writer.write(clocked(record, Clock(seconds, now.training_seconds)))
             writer.flush()
-            complete = replace(
-                now,
-                records_bytes=writer.bytes_written,
-                records_digest=writer.digest,
-                seconds=seconds,
-            )
-            reporter.stepped(state.step, records[-1])
+            complete = replace(_after_records(now, writer), seconds=seconds)
+            state = complete.state
+            reporter.stepped(state.step, window[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)
                 raise TrainingStoppedError(
@@ -273,6 +264,43 @@ def _train(
     return complete
 
 
+def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:
+    """The checkpoint that all records so far belong to."""
+    return replace(now, records_bytes=writer.bytes_written, records_digest=writer.digest)
+
+
+def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[WindowRecord]]:
+    """Train on the next window, by the clock."""
+    recipe, ranks = setup.recipe, setup.ranks
+    began = time.perf_counter()
+    left = recipe.training.steps - now.state.step
+    window, targets = setup.window(now.state.window, left)
+    state, records = train_step(
+        now.state,
+        window,
+        objective=setup.objective,
+        weighter=setup.weighter,
+        targets=targets,
+        seed=recipe.seed,
+    )
+    ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
+    spent = now.training_seconds + time.perf_counter() - began
+    return replace(now, state=state, training_seconds=spent), records
+
+
+def _looked_at(
+    setup: Setup, now: Checkpoint, before: int, reporter: Reporter
+) -> tuple[Checkpoint, list[Record]]:
+    """The validation and the probes that are due after a window that began at step `before`."""
+    recipe, step = setup.recipe, now.state.step
+    every = recipe.validation.every
+    records: list[Record] = []
+    if _crosses(every, before, step) or (every and step >= recipe.training.steps):
+        now, validation = validated(setup, now, reporter)
+        records.append(validation)
+    return now, [*records, *_probe_records(setup, now, before)]
+
+
 def _done(recipe: Recipe, now: Checkpoint) -> bool:
     patience = recipe.validation.patience
     return now.state.step >= recipe.training.steps or 0 < patience <= now.since_best
@@ -280,21 +308,6 @@ def _done(recipe: Recipe, now: Checkpoint) -> bool:
 
 def _crosses(every: int, before: int, after: int) -> bool:
     return every > 0 and before // every != after // every
-
-
-def _validate(
-    setup: Setup, now: Checkpoint, reporter: Reporter
-) -> tuple[Checkpoint, ValidationRecord]:
-    with evaluation_mode(setup.learner.module):
-        score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
-    figure = score.mean if score.accuracies is not None else -score.mean
-    best = now.best is None or figure > now.best.score
-    if best:
-        now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
-    else:
-        now = replace(now, since_best=now.since_best + 1)
-    reporter.validated(now.state.step, score, best)
-    return now, ValidationRecord(now.state.step, score.summary(), best)
 
 
 def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeRecord]:
@@ -317,45 +330,6 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeReco
             )
         )
     return records
-
-
-def _test(setup: Setup, reporter: Reporter, current: Checkpoint) -> tuple[dict[str, Score], float]:
-    """Scores on each test set, and the seconds that they took."""
-    params = chosen_params(current)
-    tasks = setup.recipe.test.tasks
-    total = tasks * len(setup.tests)
-    scores: dict[str, Score] = {}
-    began = time.perf_counter()
-    with evaluation_mode(setup.learner.module):
-        for name in setup.tests:
-            before = tasks * len(scores)
-            scores[name] = evaluate(
-                setup.objective,
-                params,
-                setup.test_tasks(name, tasks),
-                progress=partial(_tested, reporter, before, total),
-            )
-    return scores, time.perf_counter() - began
-
-
-def _tested(reporter: Reporter, before: int, total: int, done: int) -> None:
-    reporter.tested(before + done, total)
-
-
-def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
-    """The best by validation, or the last where nothing was validated."""
-    return current.state.params if current.best is None else current.best.params
-
-
-@contextmanager
-def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """No dropout while a learner is judged."""
-    training = module.training
-    module.eval()
-    try:
-        yield
-    finally:
-        module.train(training)
 
 
 @contextmanager

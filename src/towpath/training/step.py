@@ -33,8 +33,16 @@ def train_step(
     not finite, or the state that it leads to gives no finite loss, the window is skipped and the
     state stays.
 
+    Args:
+        state: where training stands.
+        window: T lists of M tasks.
+        objective: says loss and gradient of a task.
+        weighter: decides the weights.
+        targets: T lists of trusted tasks, for a weighter that wants them.
+        seed: of the run; the window's own is made from it and the window's number.
+
     Returns:
-        the next state, and one record a mini-batch.
+        the next state, and one record a mini-batch, or one of a window that was skipped.
     """
     own_seed = stage_seed(seed, state.window)
     plan, muted, evaluations = _plan(state, window, objective, weighter, targets, own_seed)

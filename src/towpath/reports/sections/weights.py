@@ -193,7 +193,14 @@ def probes_section(study: Study) -> Section:
 
 
 def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord]) -> list[Figure]:
-    """A heat map of all tasks, and the weights of the first mini-batch as lines."""
+    """A heat map of all tasks, and the weights of the first mini-batch as lines.
+
+    Args:
+        study: whose figures they are.
+        label: of the weighter.
+        name: of the probe.
+        lines: its records, one a step.
+    """
     steps = [line.step for line in lines]
     ends = [*(float(s) for s in steps), steps[-1] + (steps[-1] - steps[0]) / max(1, len(steps) - 1)]
     if len(set(ends)) < 2:

@@ -10,14 +10,13 @@ import yaml
 
 from tests.data.makers import encoded, picture
 from tests.refusal import refused
+from tests.training.forging import forge, header
+from tests.training.runs import Killed, Silent, Stopping, outcome, run, tiny
 from towpath.cli.main import main
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.runs.comparison import compared
 from towpath.runs.identity import Identity, differences
 from towpath.training import RecipeError, RunFolder, resume, train
-
-from .forging import forge, header
-from .runs import Killed, Silent, Stopping, outcome, run, tiny
 
 SHORT = {"steps": 8, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2}
 
