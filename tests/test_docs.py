@@ -12,7 +12,11 @@ ROOT = Path(__file__).parents[1]
 WHOLE = {"your-own-data.md": "tests/test_your_own_data.py"}
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
     if page.name not in WHOLE
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -63,6 +67,16 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
 def test_the_links_of_a_page_lead_somewhere(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_files_that_contributors_are_sent_to_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "(CONTRIBUTING.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", text))
+    assert len(paths) > 15
+    invented = {"src/towpath/room/name.py", "tests/room/test_name.py"}  # of an example
+    assert invented <= paths
+    assert [path for path in sorted(paths - invented) if not (ROOT / path).exists()] == []
 
 
 def test_every_page_of_results_is_in_their_index():
