@@ -1,5 +1,8 @@
 """Low-rank sweep, diagonal sweep and condensed problem against dense matrices."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings

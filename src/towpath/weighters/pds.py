@@ -133,8 +133,11 @@ class PDS:
             Staying(),
             began,
         )
-        if not scored.finite or plan.status is Status.NON_FINITE_NOMINAL:
+        if not scored.finite:  # there is nothing to train by
+            plan = replace(plan, final=plan.initial, optimizer_state=start.optimizer)
             status = Status.NON_FINITE_NOMINAL
+        elif not plan.status.usable:
+            status = plan.status
         return replace(
             plan,
             status=status,
