@@ -56,13 +56,12 @@ class OnRay:
         import ray
 
         address = self.address or os.environ.get("RAY_ADDRESS")
-        local: dict[str, Any] = {} if address else {"include_dashboard": False}
         try:
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                **local,
+                include_dashboard=None if address else False,
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise RecipeError(
