@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from towpath.weighters import WEIGHTERS
+from towpath.weighters import WEIGHTERS, guide
 
 ROOT = Path(__file__).parents[1]
 # a page whose Python goes on from its shell commands runs whole in a test of its own
@@ -46,6 +46,14 @@ def test_the_page_of_weighters_names_them_all_and_shows_how_to_add_one():
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == list(WEIGHTERS)
     assert any("class InverseGradient(tp.MiniBatchWeighter)" in block for block in blocks(page))
+
+
+def test_the_tables_of_weighters_are_those_of_the_cards():
+    """After a change of a card: towpath weighters list --markdown."""
+    page = (ROOT / "docs" / "weighters.md").read_text(encoding="utf-8")
+    for name, made in (("weighters", guide.table()), ("factorial", guide.factorial_table())):
+        found = page.split(f"<!-- {name}: ")[1].split("-->\n", 1)[1].split("\n<!-- end -->")[0]
+        assert found == made
 
 
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")

@@ -1,4 +1,4 @@
-"""Data: class pools (group -> class -> images), one loader a set, and reproducible episodes."""
+"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Where data and caches live.
+"""Where the data and the cache are on this machine.
 
-The data folder (`--data-root`, `TOWPATH_DATA`) holds archives and folders as users have them and
-may be read-only. The cache folder (`TOWPATH_CACHE`) holds decoded arrays and is always ours.
+The data folder (`--data-root`, `TOWPATH_DATA`) has archives and folders as users got them, and may
+be read-only. The cache folder (`TOWPATH_CACHE`) has decoded arrays, and only towpath writes to it.
 """
 
 import os
@@ -16,12 +16,18 @@ CACHE_VARIABLE = "TOWPATH_CACHE"
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:
-    """`root` if given, else `TOWPATH_DATA`, else a folder of the user's; it need not exist."""
+    """Return the data folder, which need not exist.
+
+    It is `root` if given, else `TOWPATH_DATA`, else a folder in the user's cache directory.
+    """
     chosen = root or os.environ.get(DATA_VARIABLE) or Path(pooch.os_cache("towpath")) / "data"
     return expanded(chosen)
 
 
 def cache_root() -> Path:
-    """`TOWPATH_CACHE`, else a folder of the user's; it need not exist."""
+    """Return the folder for decoded arrays, which need not exist.
+
+    It is `TOWPATH_CACHE` if set, else a folder in the user's cache directory.
+    """
     chosen = os.environ.get(CACHE_VARIABLE) or Path(pooch.os_cache("towpath")) / "decoded"
     return expanded(chosen)

@@ -1,4 +1,4 @@
-"""Find a set in the data folder under the names that users give it, archive or folder."""
+"""Look for a set in the data folder, as a folder or archive, under the names that users give it."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,15 @@ PICKLE_SUFFIXES = (".pkl", ".pickle", ".p", ".pkl.gz", ".pickle.gz")
 
 
 def is_pickle_name(name: str) -> bool:
-    """Whether the file name ends as a pickle."""
+    """Return whether the file name ends like that of a pickle."""
     return name.lower().endswith(PICKLE_SUFFIXES)
 
 
 def named_like(root: Path, stem: str) -> list[Path]:
-    """Folders, then archives, in `root` whose names begin with `stem`, signs and case aside."""
+    """List the folders, then the archives, in `root` whose names begin with `stem`.
+
+    Case and everything but letters and digits are ignored: Mini-ImageNet matches miniimagenet.
+    """
     if not root.is_dir():
         return []
     alike = [path for path in sorted(root.iterdir()) if _plain(path.name).startswith(stem)]
@@ -24,7 +27,7 @@ def named_like(root: Path, stem: str) -> list[Path]:
 
 
 def pickles_like(root: Path, stem: str) -> list[Path]:
-    """Pickled caches in `root`, or in a folder of it named like the set."""
+    """List the pickled caches in `root` and its folders whose names begin with `stem`."""
     if not root.is_dir():
         return []
     folders = [path for path in sorted(root.iterdir()) if path.is_dir()]
@@ -38,7 +41,12 @@ def pickles_like(root: Path, stem: str) -> list[Path]:
 
 
 def refuse_pickle(path: Path | str, layouts: str) -> DataError:
-    """The error for a pickled cache."""
+    """Return the error to raise for a pickled cache; unpickling it could run any code.
+
+    Args:
+        path: the pickle that was found.
+        layouts: the layouts that can be read instead, for the message.
+    """
     name = path.name if isinstance(path, Path) else path
     return DataError(
         f"{name!r} is a pickled cache, and unpickling a download runs whatever code it carries; "
@@ -48,7 +56,14 @@ def refuse_pickle(path: Path | str, layouts: str) -> DataError:
 
 
 def missing(name: str, root: Path, expected: str, manual: str) -> DataError:
-    """The error for a set that is not in the data folder."""
+    """Return the error to raise for a set that is not in the data folder.
+
+    Args:
+        name: the set, as people call it.
+        root: the data folder.
+        expected: the files or folders that would have been found.
+        manual: how to get the set, as a sentence.
+    """
     state = "is not there" if not root.exists() else "does not hold it"
     return DataError(
         f"{name} was looked for in {root}, which {state}; expected {expected}. {manual} "

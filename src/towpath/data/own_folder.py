@@ -1,14 +1,15 @@
-"""Your own images: a folder or an archive of `class/`, `group/class/` or `split/class/` images.
+"""Images of the user's own: a folder or archive of `class/`, `group/class/` or `split/class/`.
 
-The layout is read off the depth and the names of the first level: `train`, `val`, `test` and the
-like are splits, anything else is a group. `split/group/class/` works too. Without splits on disk
-the classes (or, from three groups on, whole groups) are dealt 64 : 16 : 20 in the order of a digest
-of their names, so the split is the same on every machine. Images (`data/images.py` says of which
-formats) are resized to `image_size`; `pool.notes` says what was understood.
+The layout is recognised by the depth and by the names of the first level: `train`, `val`, `test`
+and the like are splits, anything else is a group. `split/group/class/` works too. Without splits on
+disk the classes (or, from three groups on, whole groups) are dealt 64 : 16 : 20 in the order of a
+digest of their names, so the split is the same on every machine. Images, in the formats of
+`data/images.py`, are resized to `image_size`; `pool.notes` tells the user how the folder was read.
 """
 
 import hashlib
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -55,17 +56,16 @@ def load_folder(
     name: str | None = None,
     shared_classes: bool = False,
 ) -> ClassPool:
-    """The pool of a split ('all': every class) of your own folder or archive.
+    """Load the class pool of a split of your own folder or archive.
 
     Args:
         path: the folder or archive.
-        split: `train`, `validation`, `test` or `all`.
+        split: `train`, `validation`, `test`, or `all` for every class.
         image_size: height and width that every image is resized to.
         channels: 1 (grey) or 3 (colour); by default grey if a sample of the images has no colour.
-        name: what to call the set, if not by the folder's name.
-        shared_classes: allow a validation or test split with classes of another split. They are
-            for judging how well new classes are learned, so that such a split is refused unless
-            this is set.
+        name: what to call the set; by default, the name of the folder.
+        shared_classes: allow a validation or test split to have classes of another split. These
+            splits measure how well new classes are learned, so by default that is an error.
     """
     check_split(split)
     place = expanded(path)
@@ -82,7 +82,7 @@ def load_folder(
 
 
 def _refuse_shared(path: Path, whole: StoredSet, split: str) -> None:
-    """DataError if the split has a class that another split has as well."""
+    """Raise a `DataError` if the split has a class that another split has as well."""
     splits = _splits_by_class((entry.name, entry.split) for entry in whole.classes)
     shared = sorted(name for name, own in splits.items() if split in own and len(own) > 1)
     if shared:
@@ -111,16 +111,17 @@ def _channels(path: Path) -> int:
 
 
 def find_classes(source: Source) -> Found:
-    """Classes and splits of a tree of images, and sentences on how it was read."""
+    """Return the classes and splits of a tree of images, with notes on how it was read."""
     images = [file for file in source.names if is_image_name(file)]
     if not images:
         raise _no_images(source)
     depth, base = _depth(source, images)
     empty = [name for name in source.empty_folders() if name.count("/") + 1 == depth + len(base)]
     if empty:
+        others = f" ({len(empty)} are empty)" if len(empty) > 1 else ""
         raise DataError(
             f"The class folder {empty[0]!r} in {source.path} has no images; expected at least one "
-            f"in each{f' ({len(empty)} are empty)' * (len(empty) > 1)}. Add images or remove it."
+            f"in each{others}. Add images or remove it."
         )
     classes: dict[tuple[str, ...], list[str]] = {}
     for file in images:
@@ -141,7 +142,7 @@ def find_classes(source: Source) -> Found:
 
 
 def _depth(source: Source, images: list[str]) -> tuple[int, list[str]]:
-    """Folders above the images that matter (1 to 3), and a common first folder that does not."""
+    """How many folders above the images matter (1 to 3), and a common first folder to ignore."""
     base: list[str] = []
     first = images[0].split("/")[0]
     alone = all(file.startswith(f"{first}/") for file in images)
@@ -175,7 +176,7 @@ def _dealt(classes: dict[tuple[str, ...], list[str]]) -> list[Listing]:
     split_of: dict[str, str] = {}
     for rank, unit in enumerate(order):
         share = (rank + 0.5) / count
-        split_of[unit] = SPLITS[sum(share > end for end in _SHARES)]
+        split_of[unit] = SPLITS[bisect_left(_SHARES, share)]
     if count >= len(SPLITS):
         split_of[order[-2]] = "validation" if count < 6 else split_of[order[-2]]
         split_of[order[-1]] = "test"
@@ -188,7 +189,7 @@ def _dealt(classes: dict[tuple[str, ...], list[str]]) -> list[Listing]:
 
 
 def _digest(name: str) -> bytes:
-    # Composed form: one and the same name reads differently from a Mac's disk.
+    # Composed form, because a Mac's disk returns the same name decomposed.
     plain = unicodedata.normalize("NFC", name).encode("utf-8", "surrogateescape")
     return hashlib.sha256(plain).digest()
 
@@ -203,11 +204,11 @@ def _notes(
         (3, True): "split/group/class/images",
     }
     counts = Counter(listing.split for listing in listings)
-    held = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
+    sizes = ", ".join(f"{split} {counts[split]}" for split in SPLITS if counts[split])
     origin = "as on disk" if has_splits else "dealt by a digest of the names"
     notes = [
         f"layout: {levels[depth, has_splits]}, {len(images):,} images in {len(listings):,} classes",
-        f"classes a split: {held} ({origin})",
+        f"classes a split: {sizes} ({origin})",
     ]
     splits = _splits_by_class((listing.name, listing.split) for listing in listings)
     shared = sorted(name for name, own in splits.items() if len(own) > 1)

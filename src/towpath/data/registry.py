@@ -1,4 +1,4 @@
-"""The sets by name: what they are, where they lie, how they are loaded and fetched."""
+"""The data sets by name: what they are, where they are, how they are loaded and downloaded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,6 +66,7 @@ def _nothing(_root: Path) -> list[Path]:
 
 def _one(find: Callable[[Path], Path | None]) -> Callable[[Path], list[Path]]:
     def sources(root: Path) -> list[Path]:
+        """List the one path that `find` returns, or nothing."""
         path = find(root)
         return [] if path is None else [path]
 
@@ -160,7 +161,7 @@ SETS = {
 
 
 def known(name: str) -> DataSet:
-    """The set of this name, or an error with the nearest name."""
+    """Return the set of this name; the `DataError` for an unknown name suggests the nearest."""
     if name not in SETS:
         raise DataError(
             f"There is no data set {name!r}; expected {', '.join(SETS)}, or the path of a folder "
@@ -170,7 +171,7 @@ def known(name: str) -> DataSet:
 
 
 def is_own_folder(name: str) -> bool:
-    """Whether the name is the path of a folder or archive, not of a set."""
+    """Return whether the name is the path of the user's own folder or archive, not a set's name."""
     if name in SETS:
         return False
     path = expanded(name)
@@ -180,11 +181,15 @@ def is_own_folder(name: str) -> bool:
 def load(
     name: str, root: str | Path | None = None, split: str = "train", **options: Any
 ) -> ClassPool:
-    """The class pool of a split of a set, by name; or of your own folder, by its path.
+    """Load the class pool of a split of a data set, or of your own folder of images.
 
-    Options: `rotations=True`, `alphabets=30` (omniglot), `image_size=84` (all but glyphs),
-    `channels=1 or 3` and `shared_classes=True` (your own folder), `drawings`, `seed`, `scripts`
-    (glyphs).
+    Args:
+        name: a name in `SETS`, or the path of a folder or archive of your own.
+        root: the data folder that has the set; by default the one of `data_root`.
+        split: `train`, `validation`, `test`, or (not for omniglot) `all`.
+        **options: options of the set's loader: `rotations=True`, `alphabets=30` (omniglot),
+            `image_size=84` (all but glyphs), `channels=1 or 3` and `shared_classes=True` (your own
+            folder), `drawings`, `seed`, `scripts` (glyphs).
     """
     own = is_own_folder(name)
     loader: Callable[..., ClassPool] = load_folder if own else known(name).load
@@ -201,7 +206,7 @@ def load(
 
 
 def cached_splits(name: str, root: Path) -> bool:
-    """Whether loading the set would find it decoded already."""
+    """Return whether the set is in the data folder and in the cache, so that loading is quick."""
     sources = SETS[name].sources(root)
     if name == "omniglot":
         return bool(sources) and all(

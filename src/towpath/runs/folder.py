@@ -17,7 +17,7 @@ from typing import TypeVar
 import yaml
 
 from towpath.files import new_folder, write
-from towpath.machine import LockedError, locked
+from towpath.machine import LOCK_FILE, LockedError, locked
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.recipes.typed import RecipeError
@@ -39,13 +39,13 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
     "evaluations.json",
 )
 CHECKPOINTS = "checkpoints"
-PARTIAL = re.compile(r"\..*\.partial$")
-"""what `files.write` writes before it renames"""
+PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
+"""what `files.write` writes before it renames, and the lock where a folder cannot have one"""
 
 
 def refuse_existing(path: Path) -> None:
-    """RecipeError if the folder holds something, leftovers of a write cut short aside."""
-    if path.is_dir() and all(PARTIAL.match(entry.name) for entry in path.iterdir()):
+    """RecipeError if the folder holds anything but a lock and leftovers of a write cut short."""
+    if path.is_dir() and all(PASSING.match(entry.name) for entry in path.iterdir()):
         return
     if path.exists():
         raise RecipeError(
