@@ -31,7 +31,7 @@ def require_ray() -> None:
 
 @dataclass(frozen=True)
 class OnRay:
-    """Ray tasks, as many at a time as the cluster has resources for."""
+    """Runs the jobs as Ray tasks, as many at a time as the cluster has resources for."""
 
     watcher: Watcher
     address: str | None = None
@@ -40,7 +40,7 @@ class OnRay:
     gpus: float = 0.0
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         require_ray()
         import ray
 
