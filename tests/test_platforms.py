@@ -165,5 +165,5 @@ def test_an_objective_uses_the_cores_that_other_ranks_leave(monkeypatch, ranks, 
         (towpath.Objective(learner), expected),
         (towpath.Objective(learner, workers=2), 2),
     ):
-        assert objective._workers is not None
-        assert objective._workers._count == count
+        assert objective.source.workers is not None
+        assert objective.source.workers._count == count
