@@ -16,7 +16,7 @@ import torch
 import towpath as tp
 from benchmarks.measure import Stopwatch, prepare_process, write
 from benchmarks.windows import Scene, not_before, scenes
-from towpath.weighters.tow.deviations import centred, cosine
+from towpath.control.deviations import centred, cosine
 
 SHARES = (4, 7, 10)
 QUERY = 15

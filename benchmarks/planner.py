@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import torch
@@ -19,15 +19,16 @@ from benchmarks.measure import prepare_process, race, report, write
 from benchmarks.memory import forget_peak, peak
 from benchmarks.windows import Scene, not_before, scene, scenes
 from towpath.control import (
+    Allows,
     Model,
+    Problem,
     StageModel,
-    Trajectory,
     backward_sweep,
     condensed_hessian,
     condensed_sweep,
 )
 from towpath.control.descent import Direction
-from towpath.control.ilqr import Problem
+from towpath.control.search import Search, Step
 from towpath.weighters import Weighter
 
 
@@ -109,13 +110,19 @@ def every_first_trial_taken() -> Iterator[None]:
     """Early stopping disabled: an iteration evaluates one trial and goes on from it."""
 
     def take_first(
-        problem: Problem, current: Trajectory, direction: Direction, *rest: object, **last: bool
-    ) -> SimpleNamespace:
-        del current, rest  # what an acceptance test would look at
-        trial = problem.rollout(direction.policy(1.0), nonnegative=True, **last)
-        return SimpleNamespace(accepted=trial, eps=1.0, trials=1, work=trial.work)
+        search: Search,
+        direction: Direction,
+        problem: Problem[Any],
+        *rest: object,
+        allows: Allows,
+        derivatives: bool,
+        slack: float,
+    ) -> Step[Any]:
+        del search, rest, slack  # what an acceptance test would look at
+        trial = problem.rollout(direction.policy(1.0), derivatives=derivatives, allows=allows)
+        return Step(trial, eps=1.0, trials=1, work=trial.work)
 
-    with mock.patch("towpath.control.ilqr._line_search", take_first):
+    with mock.patch.object(Search, "along", take_first):
         yield
 
 
@@ -162,9 +169,8 @@ def sweep_alone() -> None:
         rounds = 7 if P <= 100_000 else 3
         ratios = race(
             {
-                "diagonal sweep": partial(backward_sweep, model, prior, 10.0, "diagonal"),
+                "diagonal sweep": partial(backward_sweep, model, prior, 10.0),
                 "exact sweep": partial(condensed_sweep, model, prior, 10.0),
-                "low-rank sweep": partial(backward_sweep, model, prior, 10.0, "exact"),
                 "condensed problem": partial(condensed_hessian, model),
             },
             base="diagonal sweep",
@@ -200,7 +206,7 @@ def measure_memory(what: str, P: int) -> None:
         elif what == "exact":
             condensed_sweep(model, zero, 10.0)
         else:
-            backward_sweep(model, zero, 10.0, "diagonal" if what == "diagonal" else "exact")
+            backward_sweep(model, zero, 10.0)
 
     run(small)
     model = random_model(P)
@@ -214,9 +220,7 @@ def memory() -> None:
     """Peak memory of sweep and condensed problem beyond the model."""
     print("\n== memory beyond the model (J, A, b), in units of T M P numbers, T = 5, M = 10")
     for P in (100_000, 1_000_000):
-        row = {
-            what: peak_memory(what, P) for what in ("diagonal", "exact", "low-rank", "condensed")
-        }
+        row = {what: peak_memory(what, P) for what in ("diagonal", "exact", "condensed")}
         figures = ", ".join(f"{name} {value:.2f}" for name, value in row.items())
         print(f"  P = {P:,}: {figures}")
 

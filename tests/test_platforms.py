@@ -11,6 +11,7 @@ import yaml
 import towpath
 from tests.training.runs import TINY
 from towpath import machine
+from towpath.objective.source import LearnerTasks
 
 POSIX_MODULES = ("fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty")
 # what `os` and `signal` lack on Windows, as far as a program like ours might want it
@@ -165,5 +166,5 @@ def test_an_objective_uses_the_cores_that_other_ranks_leave(monkeypatch, ranks, 
         (towpath.Objective(learner), expected),
         (towpath.Objective(learner, workers=2), 2),
     ):
-        assert objective._workers is not None
-        assert objective._workers._count == count
+        assert isinstance(objective.source, LearnerTasks)
+        assert objective.source.workers._count == count

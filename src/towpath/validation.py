@@ -1,7 +1,7 @@
 """Checks of hyper-parameters, with the same error messages everywhere."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -103,10 +103,30 @@ def between(owner: str, name: str, value: float, low: float, high: float) -> Non
         raise ValueError(f"{owner} found {name}={value}; expected between {low:g} and {high:g}.")
 
 
-def check_choices(owner: str, options: Any) -> None:
-    """Every field of the dataclass whose type is a Literal has one of its values."""
+def check_whole(owner: str, name: str, value: object, low: int) -> None:
+    """ValueError unless `value` is a whole number not below `low`.
+
+    Args:
+        owner: whose option it is, for the message.
+        name: the option.
+        value: what was given.
+        low: the least value.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ValueError(
+            f"{owner} found {name}={value!r}; expected a whole number of at least {low}."
+        )
+
+
+def check_choices(owner: str, options: Any, *, besides: Collection[str] = ()) -> None:
+    """Every field of the dataclass whose type is a Literal has one of its values.
+
+    Fields named `besides` are not looked at: those that hold an object in place of a word.
+    """
     hints = get_type_hints(type(options))
     for option in fields(options):
+        if option.name in besides:
+            continue
         hint, value = hints[option.name], getattr(options, option.name)
         members = get_args(hint) if get_origin(hint) is not Literal else (hint,)
         choices = [c for m in members if get_origin(m) is Literal for c in get_args(m)]

@@ -8,7 +8,7 @@ import towpath as tp
 from tests.control.test_sweep import betas, problems
 from tests.oracles import linear_quadratic as dense
 from tests.oracles.compare import assert_close
-from towpath.control import Prior, Search, Status, ilqr
+from towpath.control import Prior, Search, Status, bounds_of, ilqr
 
 seeded = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -18,7 +18,7 @@ def solve(problem, nominal, prior, bounds, **options):
         problem,
         nominal,
         prior,
-        bounds=bounds,
+        bounds=bounds_of(bounds),
         value="exact",
         search=Search(),
         **{"iterations": 1, "tolerance": 0.0, **options},
@@ -31,7 +31,7 @@ def set_up(seed, T, M, P, k, terminal, mu):
     z = torch.randn(k, P, generator=generator, dtype=torch.float64)
     actions = mu + torch.rand(T, M, generator=generator, dtype=torch.float64)
     problem = dense.LinearQuadratic(true, z)
-    nominal = problem.rollout(lambda t, z: actions[t], derivatives=True, nonnegative=False)
+    nominal = problem.rollout(lambda t, z: actions[t], derivatives=True, allows=lambda u: True)
     return problem, nominal
 
 
@@ -81,7 +81,7 @@ def test_bounds_that_do_not_bind_change_nothing(bounds, setting, beta):
 def test_a_second_iteration_finds_nothing_left_to_gain(bounds):
     problem, nominal = set_up(seed=5, T=4, M=3, P=6, k=3, terminal=True, mu=0.0)
     actions = nominal.actions / nominal.actions.sum(1, keepdim=True)
-    nominal = problem.rollout(lambda t, z: actions[t], derivatives=True, nonnegative=False)
+    nominal = problem.rollout(lambda t, z: actions[t], derivatives=True, allows=lambda u: True)
     result = solve(problem, nominal, Prior(1.0, 1 / 3), bounds, tolerance=1e-9, iterations=5)
     assert result.status is Status.CONVERGED
     assert len(result.history) == 1

@@ -1,5 +1,8 @@
 """Low-rank sweep, diagonal sweep and condensed problem against dense matrices."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import linear_quadratic as dense
 from tests.oracles.compare import assert_close
+from tests.oracles.low_rank import low_rank_sweep
 from towpath.control import (
     Model,
     backward_sweep,
@@ -16,6 +20,7 @@ from towpath.control import (
     costate_gradient,
 )
 
+VALUES: dict[str, Callable[..., Any]] = {"diagonal": backward_sweep, "exact": low_rank_sweep}
 problems = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 10**6),
@@ -56,7 +61,7 @@ def dense_value(value):
     return V.reshape(k * P, k * P) - L @ L.T
 
 
-@pytest.mark.parametrize("value", ["exact", "diagonal"])
+@pytest.mark.parametrize("value", VALUES)
 @seeded
 @given(problem=problems, beta=betas)
 def test_the_sweep_equals_a_dense_riccati_recursion(value, problem, beta):
@@ -64,14 +69,14 @@ def test_the_sweep_equals_a_dense_riccati_recursion(value, problem, beta):
     T, _, k, P = model.shape
     c_u = prior_gradient(model, problem["seed"])
     gains, theta = dense.riccati(model, c_u, beta, truncate=value == "diagonal")
-    sweep = backward_sweep(model, c_u, beta, value)
+    sweep = VALUES[value](model, c_u, beta)
     assert sweep is not None
     assert_close(sweep.theta, theta, 1e-9)
     for ours, reference in zip(sweep.gains, gains, strict=True):
         assert_close(ours.k, reference.k, 1e-9)
         assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
     for t in range(T - 1):  # a sweep keeps the value at its second stage
-        last = backward_sweep(tail(model, t), c_u[t:], beta, value)
+        last = VALUES[value](tail(model, t), c_u[t:], beta)
         assert last is not None
         assert_close(dense_value(last.value_at_second_stage), gains[t + 1].V, 1e-9)
 
@@ -92,7 +97,7 @@ def test_the_condensed_sweep_equals_a_dense_riccati_recursion(problem, beta):
         assert_close(ours.k, reference.k, 1e-9)
         if t:  # before the first stage nothing deviates
             assert_close(feedback_matrix(ours, k, P), reference.K, 1e-9)
-    low_rank = backward_sweep(model, c_u, precisions, "exact")
+    low_rank = low_rank_sweep(model, c_u, precisions)
     assert low_rank is not None
     assert_close(sweep.largest_eigenvalue, low_rank.largest_eigenvalue, 1e-9)
     assert_close(sweep.largest_gradient, low_rank.largest_gradient, 1e-9)
@@ -158,6 +163,6 @@ def test_the_reported_eigenvalue_is_the_largest_of_all_stages():
         float(torch.linalg.eigvalsh(s.F_u.T @ V @ s.F_u)[-1])
         for s, V in zip(dense.dense_stages(model), after, strict=True)
     )
-    sweep = backward_sweep(model, c_u, 0.7, "exact")
-    assert sweep is not None
-    assert_close(sweep.largest_eigenvalue, largest, 1e-12)
+    for sweep in (low_rank_sweep(model, c_u, 0.7), condensed_sweep(model, c_u, 0.7)):
+        assert sweep is not None
+        assert_close(sweep.largest_eigenvalue, largest, 1e-12)

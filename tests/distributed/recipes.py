@@ -64,6 +64,30 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
+TRUSTED = {"count": 5, "per_batch": 3}
+RULES: dict[str, dict[str, Any]] = {
+    # one of each kind of exchange: losses, gradients, looks ahead, features, products, draws
+    **{name: {"weighter": {"name": name}} for name in ("famo", "mgda")},
+    **{
+        name: {"weighter": {"name": name}, "trusted": TRUSTED}
+        for name in (
+            *("fine-tune", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda", "doge"),
+            *("nested", "pds", "ats"),
+        )
+    },
+    "differences": {
+        "weighter": {"name": "auto-lambda", "differences": True, "rate": 0.01},
+        "trusted": TRUSTED,
+    },
+    "scheduler with an inner loop": {
+        "weighter": {"name": "ats"},
+        "trusted": TRUSTED,
+        "learner": {"name": "maml", "adaptation_steps": 1},
+    },
+}
+"""the rules of the literature"""
+
+
 def recipes(
     cases: dict[str, dict[str, Any]],
     tasks: int = 7,

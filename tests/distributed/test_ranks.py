@@ -15,7 +15,7 @@ from towpath.distributed.traffic import Traffic
 from towpath.training import Recipe, train
 
 from .processes import ended, torchrun
-from .recipes import CASES, MORE, recipes
+from .recipes import CASES, MORE, RULES, recipes
 from .reordered import ORDERS, adding_up
 
 FEW = {
@@ -83,6 +83,12 @@ def test_ranks_give_what_one_process_gives_and_send_what_the_formulas_say(
     assert sent["uniform"]["sent"] == expected.uniform_window()
     assert sent["tow"]["sent"] == expected.tow_window(sent["tow"]["trials"])
     assert sent["targets"]["sent"] == expected.targets_window(2, *sent["targets"]["trials"])
+
+
+def test_ranks_give_what_one_process_gives_for_the_rules_of_the_literature(tmp_path):
+    run_everywhere(tmp_path, RULES, 2, windows=3)
+    for name in RULES:
+        assert_same(tmp_path / "one" / name, tmp_path / "shared" / name, 1e-9)
 
 
 @pytest.mark.slow

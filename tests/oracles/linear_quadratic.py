@@ -157,7 +157,7 @@ class LinearQuadratic:
     def __init__(self, model, z):
         self.true, self.z = model, z
 
-    def rollout(self, policy, *, derivatives, nonnegative):
+    def rollout(self, policy, *, derivatives, allows):
         z, states, actions, costs = self.z, [], [], []
         for t, stage in enumerate(self.true.stages):
             u = policy(t, z)
@@ -171,8 +171,8 @@ class LinearQuadratic:
         if self.true.terminal is not None:
             costs.append(self._cost(self.true.terminal, z))
         rows = torch.stack(actions)
-        feasible = not nonnegative or bool((rows >= 0).all())
-        return Trajectory(rows, states, costs, True, feasible, Work(), payload=z)
+        feasible = all(allows(row) for row in rows)
+        return Trajectory(rows, states, costs, True, feasible, Work(), kept=z)
 
     def model(self, trajectory, *, last=False, states=True):
         stages = [
@@ -180,7 +180,7 @@ class LinearQuadratic:
             for s, z in zip(self.true.stages, trajectory.states, strict=True)
         ]
         end = self.true.terminal
-        x = trajectory.payload[0]
+        x = trajectory.kept[0]
         return Model(stages, end and TerminalCost(end.c_x + end.C_xx * x, end.C_xx))
 
     @staticmethod

@@ -14,7 +14,11 @@ from tests.oracles.compare import assert_close, largest_error
 from towpath.control import Prior, costate_gradient
 from towpath.control.descent import Direction, feedback
 from towpath.weighters.start import Start
+from towpath.weighters.tow.actions import ACTIONS
+from towpath.weighters.tow.cost import OwnTasks, TargetTasks
+from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.setting import Modelling, Setting
 
 M = 3
 OPTIMISERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
@@ -56,14 +60,30 @@ def warmed(optimiser, params, warm):
 
 
 def compare(
-    optimiser, T, objective, loss, params, window, targets, *, warm=0, replay=False, **options
+    optimiser,
+    T,
+    objective,
+    loss,
+    params,
+    window,
+    targets,
+    *,
+    warm=0,
+    replay=False,
+    softmax=False,
+    **options,
 ):
     """Costate gradient of the library, gradient of the oracle; the costs agree on the way."""
     state, x, memory, step = warmed(optimiser, params, warm)
     layout = state.dynamics.layout
-    problem = WindowProblem(
-        objective, Start.of(layout.unflatten(x), state), window, targets, replay=replay, **options
+    setting = Setting(
+        objective,
+        Start.of(layout.unflatten(x), state),
+        WholeView(window),
+        OwnTasks(replay) if targets is None else TargetTasks(targets),
+        Modelling(**{"actions": ACTIONS["softmax" if softmax else "none"], **options}),
     )
+    problem = WindowProblem(setting)
     u = 0.1 + torch.rand(T, M, generator=torch.Generator().manual_seed(T), dtype=torch.float64)
     nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
     ours = costate_gradient(problem.model(nominal))
@@ -76,11 +96,11 @@ def compare(
         window,
         targets,
         replay=replay,
-        softmax=options.get("softmax", False),
+        softmax=softmax,
         frozen=options.get("frozen_moments", False),
     )
     assert math.fsum(nominal.state_costs) == pytest.approx(J, rel=1e-12)
-    assert_close(nominal.payload.final.x, end, 1e-12)
+    assert_close(nominal.kept.final.x, end, 1e-12)
     return ours, reference
 
 
@@ -189,13 +209,13 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
     objective = tp.Objective.from_function(
         lambda params, task: (training.network(params, task[0]), task[1]), loss="mse"
     )
-    problem = WindowProblem(
+    setting = Setting(
         objective,
         Start.of(params, rule(**options).init(params)),
-        training.random_tasks(1, *[M] * T),
-        curvature="gauss-newton-exact",
-        exact_adjoint=True,
+        WholeView(training.random_tasks(1, *[M] * T)),
+        modelling=Modelling("gauss-newton-exact", exact_adjoint=True),
     )
+    problem = WindowProblem(setting)
     prior = Prior(5.0, 1 / M)
     u = torch.full((T, M), 1 / M, dtype=torch.float64)
     nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
@@ -204,7 +224,7 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
 
     def J(eps):
         policy = direction.policy(eps)
-        return problem.rollout(policy, derivatives=False, nonnegative=False).cost(prior)
+        return problem.rollout(policy, derivatives=False, allows=lambda u: True).cost(prior)
 
     h = 1e-3
     slope = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)

@@ -37,7 +37,8 @@ class NumpyAdam:
     """Adam as in the paper, one number at a time."""
 
     def __init__(self, lr: float, weight_decay: float = 0.0) -> None:
-        self.lr, self.weight_decay, self.held = lr, weight_decay, {}
+        self.lr, self.weight_decay = lr, weight_decay
+        self.held: dict[Any, tuple[float, float, int]] = {}
 
     def step(self, name: Any, value: float, gradient: float) -> float:
         m, v, t = self.held.get(name, (0.0, 0.0, 0))
@@ -63,7 +64,7 @@ def test_tr_maml_ascends_on_the_simplex_of_groups(weighted):
     for n, w in enumerate(walked(tp.TRMAML(rate=rate, weighted=weighted))):
         for group in GROUPS[n]:
             if group not in p:
-                p[group] = np.mean(list(p.values())) if p else 1.0
+                p[group] = float(np.mean(list(p.values()))) if p else 1.0
         total = sum(p.values())
         p = {group: value / total for group, value in p.items()}
         expected = np.array([p[g] * len(p) / M for g in GROUPS[n]])

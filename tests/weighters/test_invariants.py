@@ -29,7 +29,11 @@ from tests.weighters.problems import (
 )
 from towpath.control import Prior, costate_gradient
 from towpath.weighters.start import Start
+from towpath.weighters.tow.actions import ACTIONS
+from towpath.weighters.tow.cost import OwnTasks, TargetTasks
+from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.setting import Modelling, Setting
 
 few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -465,15 +469,15 @@ def test_the_gradient_in_the_actions_is_that_of_autograd(targets, optimiser, war
     problem = started(regression(4, 3, seed=3), optimiser, warm)
     problem = problem if targets else problem.without_targets()
     u = torch.rand(4, 3, dtype=F64, generator=torch.Generator().manual_seed(1))
-    window = WindowProblem(
+    actions = ACTIONS["softmax" if softmax else "none"]
+    setting = Setting(
         problem.objective,
         Start.of(problem.params, problem.state),
-        problem.window,
-        problem.targets,
-        curvature="gauss-newton",
-        exact_adjoint=True,
-        softmax=softmax,
+        WholeView(problem.window),
+        OwnTasks() if problem.targets is None else TargetTasks(problem.targets),
+        Modelling("gauss-newton", exact_adjoint=True, actions=actions),
     )
+    window = WindowProblem(setting)
     trajectory = window.rollout(lambda t, z: u[t], derivatives=True)
     gradient = costate_gradient(window.model(trajectory)) + Prior(2.0, 1 / 3).gradient(u)
     leaf = u.clone().requires_grad_()

@@ -1,7 +1,6 @@
 """Each option of a plan against a computation of its own, written out here."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,17 @@ from torch import Tensor
 import towpath as tp
 from tests.curvature.tasks import plain
 from tests.curvature.test_gauss_newton import diagonals
+from tests.oracles.low_rank import low_rank_sweep
 from tests.oracles.training import random_tasks
 from tests.weighters.problems import F64, Problem, linear, quadratic, regression, start_of
-from towpath.control import Model, Prior, StageModel, TerminalCost, backward_sweep, descent
+from towpath.control import Model, Prior, StageModel, TerminalCost
+from towpath.control.bounds import Project
 from towpath.control.descent import Direction, constrained, feedback
+from towpath.control.sweep import SWEEPS
 from towpath.weighters.start import Start
+from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.setting import Modelling, Setting
 
 # normalise="softmax"
 
@@ -159,10 +163,12 @@ def test_hutchinson_keeps_its_sign_in_the_dynamics_and_not_in_the_cost():
     tasks = [torch.tensor(a, dtype=F64) for a in (0.8, 1.1)]
     problem = Problem(fn, "mse", {"w": w}, [tasks, tasks], None, "sgd", {"lr": lr})
     window = WindowProblem(
-        problem.objective,
-        Start.of(problem.params, problem.state),
-        problem.window,
-        curvature="hutchinson",
+        Setting(
+            problem.objective,
+            Start.of(problem.params, problem.state),
+            WholeView(problem.window),
+            modelling=Modelling("hutchinson"),
+        )
     )
     u = torch.tensor([[0.5, 0.5], [0.2, 0.7]], dtype=F64)
     trajectory = window.rollout(lambda t, z: u[t], derivatives=True)
@@ -242,7 +248,7 @@ def first_shift(Q: np.ndarray) -> float:
 @pytest.mark.parametrize("curvature", [-0.401, -0.45])
 def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvature):
     beta, u = 1.0, torch.full((2, 2), 0.5, dtype=F64)
-    direction = constrained(crafted(curvature), u, Prior(beta, 0.5), "project")
+    direction = constrained(crafted(curvature), u, Prior(beta, 0.5), Project())
     assert isinstance(direction, Direction)
     # by hand: the state moves by s = -(J'u_1 + J'u_2) and costs s + curvature/2 s^2
     j = np.array([1.0, 0.5, 1.0, 0.5])
@@ -281,7 +287,7 @@ def test_the_exact_value_gives_the_same_plan_as_a_low_rank_sweep(optimiser, monk
     problem = start_of(regression(4, 3, seed=3, samples=4), optimiser, warm=2, groups=True)
     tow = tp.TOW(beta=0.5, bounds="backtrack", value="exact", adjoint="exact")
     condensed = problem.plan(tow)
-    monkeypatch.setattr(descent, "condensed_sweep", partial(backward_sweep, value="exact"))
+    monkeypatch.setitem(SWEEPS, "exact", low_rank_sweep)
     low_rank = problem.plan(tow)
     torch.testing.assert_close(condensed.weights, low_rank.weights, rtol=1e-9, atol=1e-11)
     diagonal = problem.plan(replace(tow, value="diagonal"))

@@ -10,7 +10,8 @@ from torch import nn
 
 import towpath as tp
 from tests.learners.tasks import classification
-from tests.weighters.test_lookahead import TARGETS, WINDOW, Step, loss, trained
+from tests.weighters.test_lookahead import RULE, TARGETS, WINDOW, Step, trained
+from tests.weighters.test_targets import OBJECTIVE, loss
 from towpath.weighters.rules.influence import drawn
 from towpath.weighters.rules.scheduler import LAYOUT, log_likelihood
 from towpath.weighters.tow.problem import stage_seed
@@ -70,7 +71,7 @@ def test_ats_is_the_papers_network_trained_by_reinforce():
         expected[chosen] = 1 / 3
         np.testing.assert_allclose(step.w, expected, rtol=0, atol=1e-6)
         got = reward(step)
-        advantage = got - np.mean(rewards) if rewards else 0.0
+        advantage = got - float(np.mean(rewards)) if rewards else 0.0
         rewards.append(got)
         # chances of the draw, one task after another
         p, total = z.softmax(0), torch.zeros((), dtype=torch.float64)
@@ -84,14 +85,15 @@ def test_ats_is_the_papers_network_trained_by_reinforce():
     theirs = LAYOUT.unflatten(torch.tensor(rule_scores["theta"]["values"], dtype=torch.float64))
     np.testing.assert_allclose(theirs["head"], net.fc1.weight.detach(), rtol=0, atol=1e-6)
     np.testing.assert_allclose(
-        theirs["recurrent"][4], net.lstms[1].weight_hh_l0_reverse.detach(), rtol=0, atol=1e-6
+        theirs["recurrent"][4],
+        dict(net.lstms[1].named_parameters())["weight_hh_l0_reverse"].detach(),
+        rtol=0,
+        atol=1e-6,
     )
 
 
 def state_of(rule: tp.ATS) -> dict[str, Any]:
     """What the rule remembers at the end of the same training in one window."""
-    from tests.weighters.test_lookahead import OBJECTIVE, RULE
-
     first = trained(rule)[0].params
     plan = rule.plan(OBJECTIVE, first, RULE.init(first), WINDOW, targets=TARGETS)
     state: dict[str, Any] = plan.weighter_state["rule"]

@@ -7,10 +7,12 @@ from torch import Tensor
 
 import towpath as tp
 from tests.learners import tasks
+from towpath.control.bounds import Project, Simplex
 from towpath.dynamics import OptimiserState
 from towpath.flat import Layout
 from towpath.learners import MAML, ProtoNet
-from towpath.weighters.tow.part import by_chance, nearest
+from towpath.weighters.tow.cost import OwnTasks, TargetTasks
+from towpath.weighters.tow.steering import by_chance
 
 T, M = 3, 4
 WAYS, QUERY = 3, 6
@@ -361,15 +363,15 @@ def test_two_standard_errors_are_chance_and_one_with_targets():
     mine = [theirs[0] + torch.tensor([0.1, -0.3]), theirs[1] + torch.tensor([0.5, 0.1])]
     differences = np.array([0.1, -0.3, 0.5, 0.1])
     error = differences.std(ddof=1) * 2  # of the sum of four
-    assert by_chance(mine, theirs, targets=False) == pytest.approx(2 * error)
-    assert by_chance(mine, theirs, targets=True) == pytest.approx(error)
-    assert by_chance([mine[0][:1]], [theirs[0][:1]], targets=False) == 0
+    assert by_chance(mine, theirs, errors=OwnTasks.chance) == pytest.approx(2 * error)
+    assert by_chance(mine, theirs, errors=TargetTasks.chance) == pytest.approx(error)
+    assert by_chance([mine[0][:1]], [theirs[0][:1]], errors=2.0) == 0
 
 
 def test_nearest_weights_are_feasible():
     w = torch.tensor([0.5, -0.2, 0.9], dtype=torch.float64)
-    assert nearest(w, "project").tolist() == [0.5, 0.0, 0.9]
-    on_simplex = nearest(w, "simplex")
+    assert Project().project(w).tolist() == [0.5, 0.0, 0.9]
+    on_simplex = Simplex().project(w)
     assert float(on_simplex.sum()) == pytest.approx(1.0)
     torch.testing.assert_close(on_simplex, torch.tensor([0.3, 0.0, 0.7], dtype=torch.float64))
 

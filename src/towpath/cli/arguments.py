@@ -37,14 +37,14 @@ class Invocation:
 
 
 def add_data_root(parser: argparse.ArgumentParser) -> None:
-    """`--data-root DIR`."""
+    """Add `--data-root DIR`, where the data sets lie."""
     parser.add_argument(
         "--data-root", metavar="DIR", help="the data folder (default: TOWPATH_DATA)"
     )
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
-    """`--data-root DIR` and `--allow-import PACKAGE`: where data and classes may come from."""
+    """Add `--data-root DIR` and `--allow-import PACKAGE`: where data and classes may come from."""
     add_data_root(parser)
     parser.add_argument(
         "--allow-import",
@@ -65,12 +65,12 @@ def _package(text: str) -> str:
 
 
 def add_force(parser: argparse.ArgumentParser, what: str) -> None:
-    """`--force`, which replaces `what` is described."""
+    """Add `--force`; `what` says in its help text what is replaced."""
     parser.add_argument("--force", action="store_true", help=f"replace {what}")
 
 
 def add_tensorboard(parser: argparse.ArgumentParser) -> None:
-    """`--tensorboard`."""
+    """Add `--tensorboard`, which writes scalars beside the run's own files."""
     text = "write scalars to RUN/tensorboard as well (needs the extra)"
     parser.add_argument("--tensorboard", action="store_true", help=text)
 
@@ -79,14 +79,14 @@ def add_tensorboard(parser: argparse.ArgumentParser) -> None:
 
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
-    """`RECIPE --out FOLDER`, and what changes the recipe."""
+    """Add `RECIPE`, `--out FOLDER`, and the arguments that change the recipe."""
     parser.add_argument("recipe", metavar="RECIPE", help="a shipped name, or a YAML file")
     parser.add_argument("--out", metavar="FOLDER", help="the run folder (default: runs/NAME)")
     add_recipe_settings(parser)
 
 
 def add_recipe_settings(parser: argparse.ArgumentParser) -> None:
-    """What changes a recipe: `--device`, `--budget`, and overrides by dotted name."""
+    """Add what changes a recipe: `--device`, `--budget`, and overrides by dotted name."""
     add_sources(parser)
     parser.add_argument("--device", help="cpu, cuda, ...")
     parser.add_argument(
@@ -107,7 +107,7 @@ def chosen_recipe(arguments: argparse.Namespace) -> "Recipe":
 
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
-    """`--seeds 0,1,2`."""
+    """Add `--seeds 0,1,2`, of the runs of a comparison."""
     parser.add_argument("--seeds", metavar="0,1,2", default="0")
 
 
@@ -124,7 +124,7 @@ def chosen_seeds(arguments: argparse.Namespace) -> list[int]:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """`--jobs N`, or `--engine ray` and what belongs to it."""
+    """Add `--jobs N`, `--engine ray` and what belongs to Ray."""
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time on this machine")
     parser.add_argument(
         "--engine", default="local", metavar="NAME", help="local, or ray (needs the extra)"

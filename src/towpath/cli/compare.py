@@ -38,16 +38,26 @@ def add(commands: Commands) -> None:
         run,
     )
     add_recipe(parser)
-    parser.add_argument("--weighters", metavar="A,B", help="default: what the recipe compares")
+    parser.add_argument(
+        "--weighters",
+        metavar="A,B",
+        help="names, all, or referee: what a referee will ask for (default: the recipe's)",
+    )
     add_seeds(parser)
     add_engine(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Compare the weighters that the command line or the recipe names, in a new folder."""
+    from towpath.weighters.guide import expanded
+
     recipe = chosen_recipe(arguments)
     names = arguments.weighters.split(",") if arguments.weighters else recipe.compare
-    weighters = [name for name in names if name.strip()]
+    weighters = expanded(
+        [name for name in names if name.strip()],
+        trusted=recipe.trusted.count > 0,
+        mislabelled=recipe.episodes.label_noise > 0,
+    )
     name = f"{recipe.name}-comparison"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")
     seeds, engine = chosen_seeds(arguments), chosen_engine(arguments)

@@ -29,6 +29,7 @@ from towpath.cli import (
     report,
     resume,
     train,
+    weighters,
 )
 from towpath.cli.parser import Parser, UsageError, overrides
 from towpath.cli.ranks import refuse_torchrun
@@ -51,6 +52,7 @@ COMMANDS = (
     audit,
     predict,
     recipes,
+    weighters,
     data,
 )
 """In the order in which `towpath --help` lists them."""

@@ -15,7 +15,7 @@ Run = Callable[[argparse.Namespace, Console], None]
 
 
 class UsageError(ValueError):
-    """The command line itself is wrong."""
+    """The command line cannot be used as it is; the message is one sentence for the user."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -41,6 +41,7 @@ class Parser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
+        """Raise argparse's message as a UsageError that says where help is."""
         raise UsageError(
             f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
         )

@@ -1,8 +1,10 @@
 """Trajectory optimisation: models of stages, sweeps, the condensed problem, search, iLQR."""
 
+from towpath.control.bounds import BOUNDS, Bounds, BoundsKind, Convex, bounds_of
 from towpath.control.condensed import condensed_hessian
-from towpath.control.descent import BOUNDS, BoundsKind, Policy, Prior, constrained
-from towpath.control.ilqr import Iteration, Result, Search, Trajectory, Work, ilqr
+from towpath.control.ilqr import Improvement, Iteration, ilqr
+from towpath.control.prior import Prior
+from towpath.control.search import Search
 from towpath.control.stage import (
     ExactProduct,
     Model,
@@ -12,18 +14,22 @@ from towpath.control.stage import (
     costate_gradient,
 )
 from towpath.control.status import Status
-from towpath.control.sweep import VALUES, ValueKind, backward_sweep, condensed_sweep
+from towpath.control.sweep import ValueKind, backward_sweep, condensed_sweep
+from towpath.control.trajectory import Allows, Policy, Problem, Trajectory, Work
 
 __all__ = [
     "BOUNDS",
-    "VALUES",
+    "Allows",
+    "Bounds",
     "BoundsKind",
+    "Convex",
     "ExactProduct",
+    "Improvement",
     "Iteration",
     "Model",
     "Policy",
     "Prior",
-    "Result",
+    "Problem",
     "Search",
     "StageModel",
     "Status",
@@ -33,9 +39,9 @@ __all__ = [
     "Work",
     "backward_costates",
     "backward_sweep",
+    "bounds_of",
     "condensed_hessian",
     "condensed_sweep",
-    "constrained",
     "costate_gradient",
     "ilqr",
 ]

@@ -1,29 +1,26 @@
 """Which way to go: a direction from the model, as a policy for every step size.
 
 `feedback` follows the sweep's gains (closed loop); `constrained` solves the condensed problem over
-the feasible weights (open loop), so every step size is feasible.
+the feasible weights (open loop), so every step size is feasible. Which of the two is asked for is
+the choice of the bounds (`towpath.control.bounds`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from towpath.control import quadratic
 from towpath.control.condensed import condensed_hessian
 from towpath.control.factor import factorise
+from towpath.control.prior import Prior
+from towpath.control.quadratic import Programme, Solution
 from towpath.control.stage import Model, costate_gradient
 from towpath.control.status import Status
-from towpath.control.sweep import ValueKind, backward_sweep, condensed_sweep
-
-BoundsKind = Literal["project", "simplex", "backtrack", "none"]
-BOUNDS: tuple[BoundsKind, ...] = ("project", "simplex", "backtrack", "none")
-
-Policy = Callable[[int, Tensor], Tensor]
-"""(stage t, state z [k, P]) -> action [M], float64."""
+from towpath.control.sweep import SWEEPS, ValueKind
+from towpath.control.trajectory import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,41 +51,20 @@ class Direction:
         return -(eps * self.theta + 0.5 * eps * eps * self.curvature)
 
 
-@dataclass(frozen=True)
-class Prior:
-    """`beta/2 |u - mu|^2` for each mini-batch; `scales` multiply beta mini-batch by mini-batch."""
-
-    beta: float
-    mu: float
-    scales: tuple[float, ...] | None = None
-
-    def precisions(self, T: int) -> Tensor:
-        """beta of each mini-batch `[T]`, float64."""
-        ones = (1.0,) * T
-        return self.beta * torch.tensor(self.scales or ones, dtype=torch.float64, device="cpu")
-
-    def cost(self, actions: Tensor) -> float:
-        """Sum over all mini-batches, float64."""
-        squares = (actions.double() - self.mu).square().sum(1).cpu()
-        return 0.5 * float(self.precisions(len(actions)) @ squares)
-
-    def gradient(self, actions: Tensor) -> Tensor:
-        """`c_u [T, M]`, float64."""
-        precisions = self.precisions(len(actions)).to(actions.device)
-        return precisions[:, None] * (actions.double() - self.mu)
-
-
 def feedback(
     model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: Prior, value: ValueKind
 ) -> Direction | Status:
-    """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`."""
+    """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`.
+
+    Args:
+        model: the linear-quadratic model of the nominal.
+        actions: `u^ [T, M]`, those of the nominal.
+        nominal: `z^_t [k, P]`, its states before each stage.
+        prior: the prior of the actions.
+        value: which value function the gains come from.
+    """
     precisions = prior.precisions(len(actions))
-    c_u = prior.gradient(actions)
-    sweep = (
-        condensed_sweep(model, c_u, precisions)
-        if value == "exact"
-        else backward_sweep(model, c_u, precisions, "diagonal")
-    )
+    sweep = SWEEPS[value](model, prior.gradient(actions), precisions)
     if sweep is None or not np.isfinite(sweep.theta):
         return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base = actions.double()
@@ -111,10 +87,29 @@ def feedback(
     )
 
 
+class FeasibleSet(Protocol):
+    """The feasible weights of the condensed problem, a convex set for each mini-batch."""
+
+    def project(self, weights: Tensor, held: Tensor | None = None) -> Tensor:
+        """The feasible weights `[T, M]` nearest to `weights`, float64."""
+        ...
+
+    def minimise(self, programme: Programme) -> Solution:
+        """The feasible weights with the least value of a quadratic programme."""
+        ...
+
+
 def constrained(
-    model: Model, actions: Tensor, prior: Prior, bounds: BoundsKind
+    model: Model, actions: Tensor, prior: Prior, feasible: FeasibleSet
 ) -> Direction | Status:
-    """Open loop: `u(eps) = (1 - eps) u^ + eps w`, w the best feasible weights of the model."""
+    """Open loop: `u(eps) = (1 - eps) u^ + eps w`, w the best feasible weights of the model.
+
+    Args:
+        model: the linear-quadratic model of the nominal.
+        actions: `u^ [T, M]`, those of the nominal; feasible.
+        prior: the prior of the actions.
+        feasible: the weights to choose from.
+    """
     T, M, _, _ = model.shape
     device = actions.device
     g = (costate_gradient(model) + prior.gradient(actions)).reshape(-1).cpu()
@@ -127,26 +122,10 @@ def constrained(
         return Status.NOT_POSITIVE_DEFINITE
     H = H_state + torch.diag(precisions + factor.rho)
     u = actions.double().cpu().reshape(-1)
-    base = u.numpy()
-    rows = (u - g).numpy().reshape(T, M)
-    held: quadratic.Mask | None = None
-    if bounds == "simplex":
-        if model.held is not None:
-            held = model.held.cpu().numpy()
-        # float32 weights sum to 1 up to rounding only; float64 ones are left as they are
-        sums = base.reshape(T, M).sum(1, keepdims=True)
-        sums[np.abs(sums - 1.0) < 1e-12] = 1.0
-        base = (base.reshape(T, M) / sums).reshape(-1)
-        nearest = quadratic.project_simplex(rows, held)
-    else:
-        nearest = np.maximum(rows, 0.0)
-    solution = quadratic.solve(
-        H.numpy(),
-        g.numpy(),
-        base,
-        M if bounds == "simplex" else None,
-        None if held is None else held.reshape(-1),
-    )
+    held = None if model.held is None else model.held.cpu()
+    nearest = feasible.project((u - g).reshape(T, M), held)
+    mask = None if held is None else held.numpy()
+    solution = feasible.minimise(Programme(H.numpy(), g.numpy(), u.numpy().reshape(T, M), mask))
     w = solution.w
     # a weight that moves by rounding only has not moved
     w = np.where(np.abs(w - u.numpy()) <= 4 * np.finfo(np.float64).eps, u.numpy(), w)
@@ -163,7 +142,7 @@ def constrained(
         policy,
         theta=float(g @ d),
         curvature=float(d @ H @ d),
-        stationarity=float(np.abs(u.numpy().reshape(T, M) - nearest).max()),
+        stationarity=float((u.reshape(T, M) - nearest).abs().max()),
         curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / float(precisions.min()),
         finished=solution.finished,
     )

@@ -28,6 +28,20 @@ class Solution:
     finished: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """`1/2 d'H d + g'd` in the deviations d of T mini-batches of M weights from feasible ones."""
+
+    H: Array
+    """`[T M, T M]`, positive definite"""
+    g: Array
+    """`[T M]`, gradient at the base"""
+    base: Array
+    """`[T, M]`, feasible up to rounding"""
+    held: Mask | None = None
+    """`[T, M]`, weights of tasks without any effect; not all of a mini-batch"""
+
+
 def solve(
     H: Array, g: Array, base: Array, block: int | None = None, held: Mask | None = None
 ) -> Solution:

@@ -4,25 +4,22 @@
     q_u = c_u + F_u' v          K = -Q_uu^-1 Q_ux    k = -Q_uu^-1 q_u
     V_t = Q_xx + Q_xu K         v_t = c_x + F_x' v + Q_xu k       theta = sum_t q_u . k
 
-The value V is a type: `Diagonal` keeps a k x k block per coordinate (the paper's approximation),
-`LowRank` is exact, `V = W - L L'` with W block-diagonal. No P x P matrix exists, and K is only ever
-applied: `K dz = -Q_uu^-1 (Y' dz)` with `Y = Q_xu`.
+The value V is a type: `Diagonal` keeps a k x k block per coordinate (the paper's approximation).
+No P x P matrix exists, and K is only ever applied: `K dz = -Q_uu^-1 (Y' dz)` with `Y = Q_xu`. The
+exact value function is never formed: its gains follow from the condensed problem.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
-from towpath.control.blocks import applied, applied_transposed
+from towpath.control.blocks import applied
 from towpath.control.condensed import CHUNK, condense
 from towpath.control.factor import Factor, factorise
-from towpath.control.stage import Model, StageModel, Total, whole
-
-ValueKind = Literal["diagonal", "exact"]
-VALUES: tuple[ValueKind, ...] = ("diagonal", "exact")
+from towpath.control.stage import Model, StageModel, Total
 
 
 class CrossTerm(Protocol):
@@ -82,6 +79,11 @@ class Diagonal:
 
     W: Tensor
 
+    @classmethod
+    def at_end(cls, model: Model) -> "Diagonal":
+        """V after the last stage."""
+        return cls(model.final_blocks())
+
     def cross(self, stage: StageModel) -> _Outer:
         Vb = applied(self.W, stage.b)
         FVF = (stage.J * (stage.b * Vb).sum(0)) @ stage.J.T
@@ -100,42 +102,8 @@ class Diagonal:
         return Diagonal(W)
 
 
-@dataclass(frozen=True, eq=False)
-class _Dense:
-    """`Z = V F_u` and `Y = Q_xu = F_x' Z`, both `[k, M, P]`."""
-
-    stage: StageModel
-    Z: Tensor
-    Y: Tensor
-
-    def q_uu(self) -> Tensor:
-        return self.stage.J @ (self.stage.b[:, None] * self.Z).sum(0).T
-
-    def into_state(self, u: Tensor) -> Tensor:
-        return torch.einsum("imp,m->ip", self.Y, u.to(self.Y))
-
-    def into_action(self, dz: Tensor) -> Tensor:
-        return torch.einsum("imp,ip->m", self.Y, dz)
-
-
-@dataclass(frozen=True, eq=False)
-class LowRank:
-    """V = W - L L' with blocks `W [k, k, P]` and factor `L [k, r, P]`; exact."""
-
-    W: Tensor
-    L: Tensor
-    total: Total = whole
-
-    def cross(self, stage: StageModel) -> _Dense:
-        F_u = stage.b[:, None] * stage.J  # [k, M, P]
-        LF = self.total(torch.einsum("irp,imp->rm", self.L, F_u).double()).to(self.L)
-        Z = applied(self.W, F_u) - torch.einsum("irp,rm->imp", self.L, LF)
-        return _Dense(stage, Z, applied_transposed(stage.A, Z))
-
-    def before(self, stage: StageModel, cross: _Dense, factor: Factor) -> "LowRank":
-        new = torch.stack([factor.half_solve(Y) for Y in cross.Y])  # Y S^-T
-        old = applied_transposed(stage.A, self.L)
-        return LowRank(stage.value_before(self.W), torch.cat([old, new], dim=1), self.total)
+ValueAtEnd = Callable[[Model], Value]
+"""model -> V after the last stage."""
 
 
 class StageGain(Protocol):
@@ -195,7 +163,7 @@ class Sweep:
 
 
 def backward_sweep(
-    model: Model, prior_gradient: Tensor, beta: float | Tensor, value: ValueKind
+    model: Model, prior_gradient: Tensor, beta: float | Tensor, end: ValueAtEnd = Diagonal.at_end
 ) -> Sweep | None:
     """Gains about the nominal from V, or None if some Q_uu stays indefinite.
 
@@ -203,13 +171,10 @@ def backward_sweep(
         model: the linear-quadratic model.
         prior_gradient: `c_u = beta (u - mu)  [T, M]`, float64.
         beta: precision of the prior, or one for each stage `[T]`.
-        value: "diagonal" or "exact".
+        end: the value after the last stage, in the form that V is to keep.
     """
     precisions = _precisions(beta, len(model.stages))
-    W = model.final_blocks()
-    V: Value = Diagonal(W)
-    if value == "exact":
-        V = LowRank(W, W.new_zeros(W.shape[0], 0, W.shape[2]), model.total)
+    V = end(model)
     v = model.final_gradient()
     gains: list[StageGain] = []
     theta, largest, steepest = 0.0, 0.0, 0.0
@@ -285,3 +250,11 @@ def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) 
 
 def _precisions(beta: float | Tensor, T: int) -> Tensor:
     return torch.as_tensor(beta, dtype=torch.float64, device="cpu").expand(T)
+
+
+ValueKind = Literal["diagonal", "exact"]
+SWEEPS: dict[ValueKind, Callable[[Model, Tensor, Tensor], Sweep | None]] = {
+    "diagonal": backward_sweep,
+    "exact": condensed_sweep,
+}
+"""(model, gradient of the prior, its precisions) -> gains, by the word for the value function."""

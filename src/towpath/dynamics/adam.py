@@ -12,12 +12,14 @@ and, per coordinate,
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from towpath.dynamics.kind import Entry, Group, TorchKind, number
 from towpath.dynamics.state import Linearisation, OptimiserState, State
 from towpath.flat import Layout
 from towpath.validation import at_least, between
@@ -160,3 +162,48 @@ class AdamDynamics:
             [1.0 - rule.lr * rule.weight_decay if rule.decoupled else 1.0 for rule in self.rules],
             like,
         )
+
+
+class TorchAdam(TorchKind):
+    """`torch.optim.Adam`."""
+
+    name = "Adam"
+    slots = ("exp_avg", "exp_avg_sq")
+    decoupled: ClassVar[bool] = False
+    """how the class decays weights, unless a group says otherwise"""
+
+    def rule(self, group: Group) -> Adam:
+        """The hyper-parameters of a parameter group."""
+        self.check_options(group)
+        return Adam(
+            lr=number(group["lr"]),
+            betas=(number(group["betas"][0]), number(group["betas"][1])),
+            eps=number(group["eps"]),
+            weight_decay=number(group["weight_decay"]),
+            decoupled=bool(group.get("decoupled_weight_decay", self.decoupled)),
+        )
+
+    def dynamics(self, layout: Layout, rules: Sequence[Adam]) -> AdamDynamics:
+        """The step for parameters with these rules, one for each."""
+        return AdamDynamics(layout, tuple(rules))
+
+    def steps_taken(self, entry: Entry) -> int:
+        """The counter that the bias corrections need."""
+        return int(number(entry.get("step", 0)))
+
+    def write_steps(self, entry: Entry, steps: int) -> None:
+        """Set the counter, as the kind of tensor that it was."""
+        old = entry.get("step")
+        if isinstance(old, Tensor):
+            entry["step"] = torch.full_like(old, float(steps))
+            return
+        # torch's own choice: its counters stay on the CPU, in the default dtype
+        dtype = torch.get_default_dtype()
+        entry["step"] = torch.tensor(float(steps), dtype=dtype, device="cpu")
+
+
+class TorchAdamW(TorchAdam):
+    """`torch.optim.AdamW`."""
+
+    name = "AdamW"
+    decoupled = True

@@ -7,12 +7,13 @@
 Without momentum the state is x alone (k = 1), otherwise (x, b) (k = 2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from towpath.dynamics.kind import Entry, Group, TorchKind, number
 from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
 from towpath.flat import Layout
 from towpath.validation import at_least, between
@@ -124,6 +125,36 @@ class SGDDynamics:
             expand([float(rule.nesterov) for rule in self.rules]),
             expand([rule.weight_decay for rule in self.rules]),
         )
+
+
+class TorchSGD(TorchKind):
+    """`torch.optim.SGD`."""
+
+    name = "SGD"
+    slots = ("momentum_buffer",)
+
+    def rule(self, group: Group) -> SGD:
+        """The hyper-parameters of a parameter group."""
+        self.check_options(group)
+        return SGD(
+            lr=number(group["lr"]),
+            momentum=number(group["momentum"]),
+            dampening=number(group["dampening"]),
+            nesterov=bool(group["nesterov"]),
+            weight_decay=number(group["weight_decay"]),
+        )
+
+    def dynamics(self, layout: Layout, rules: Sequence[SGD]) -> SGDDynamics:
+        """The step for parameters with these rules, one for each."""
+        return SGDDynamics(layout, tuple(rules))
+
+    def steps_taken(self, entry: Entry) -> int:
+        """Only whether a momentum buffer exists matters: torch's first step differs."""
+        return int(entry.get("momentum_buffer") is not None)
+
+    def keeps(self, group: Group) -> bool:
+        """Without momentum torch keeps no entry."""
+        return bool(group.get("momentum"))
 
 
 def plain_sgd(dynamics: Dynamics) -> SGDDynamics:

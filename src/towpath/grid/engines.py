@@ -24,22 +24,22 @@ STOP_SECONDS = 60.0
 
 
 class Engine(Protocol):
-    """Runs jobs."""
+    """Runs the jobs of a comparison, each until it ends or has failed for good."""
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """One after another, here."""
+    """Runs the jobs in this process, one after another."""
 
     reporter: Reporter
     watcher: Watcher | None = None
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         failures: dict[str, str] = {}
         for job in jobs:
             for attempt in range(ATTEMPTS):
@@ -58,7 +58,7 @@ class InProcess:
 
 
 class Subprocesses:
-    """`count` at a time, each in a process of its own that no other run can bring down."""
+    """Runs `count` jobs at a time, each in a process that no other run can bring down."""
 
     def __init__(self, count: int, watcher: Watcher) -> None:
         self.count, self.watcher = count, watcher
@@ -67,7 +67,7 @@ class Subprocesses:
         self._stopping = False
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         share = max(1, available_cores() // self.count)
         jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         failures: dict[str, str] = {}

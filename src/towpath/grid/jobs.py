@@ -60,7 +60,7 @@ class Job:
         )
 
     def as_json(self) -> str:
-        """The job as text."""
+        """The job as text, which `from_json` reads back on any machine."""
         own = {one.name: getattr(self, one.name) for one in fields(self)}
         return json.dumps({**own, "recipe": self.recipe.as_mapping()})
 
@@ -115,6 +115,6 @@ class EventReporter:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error in one line."""
+    """What went wrong, in one line for the user."""
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError | RuntimeError) and text else repr(error)

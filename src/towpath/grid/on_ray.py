@@ -31,7 +31,7 @@ def require_ray() -> None:
 
 @dataclass(frozen=True)
 class OnRay:
-    """Ray tasks, as many at a time as the cluster has resources for."""
+    """Runs the jobs as Ray tasks, as many at a time as the cluster has resources for."""
 
     watcher: Watcher
     address: str | None = None
@@ -40,7 +40,7 @@ class OnRay:
     gpus: float = 0.0
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         require_ray()
         import ray
 
@@ -56,13 +56,12 @@ class OnRay:
         import ray
 
         address = self.address or os.environ.get("RAY_ADDRESS")
-        local: dict[str, Any] = {} if address else {"include_dashboard": False}
         try:
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                **local,
+                include_dashboard=None if address else False,
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise RecipeError(

@@ -1,7 +1,8 @@
 """The losses of tasks with their gradients and curvature: one task, several at once, over ranks."""
 
+from towpath.objective.evaluation import Curvature, Evaluation
 from towpath.objective.gradients import Columns, Rows
-from towpath.objective.objective import Curvature, Evaluation, Objective
+from towpath.objective.objective import Objective
 from towpath.objective.task import CURVATURES, CurvatureKind
 
 __all__ = [

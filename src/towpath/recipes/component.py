@@ -48,5 +48,5 @@ class Component:
         return replace(self, options={**self.options, **options})
 
     def as_mapping(self) -> Options:
-        """Plain values that `of` reads back."""
+        """The plain values of a recipe's section, which `of` reads back."""
         return {"name": self.name, **self.options}

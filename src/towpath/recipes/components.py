@@ -138,7 +138,7 @@ def weighter_options(
         given = {**{name: round(share * steps) for name, share in shares.items()}, **given}
     if not isinstance(entry, WeighterEntry):
         return options_for(make, given, "weighter")
-    return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior",))
+    return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior", "cost"))
 
 
 def make_weighter(

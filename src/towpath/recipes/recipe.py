@@ -22,7 +22,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Training:
-    """How long, and in which windows."""
+    """How long a run trains, and in windows of which size."""
 
     steps: Annotated[int, Range(1, 10**8)] = 300
     """mini-batches trained on"""
@@ -87,7 +87,7 @@ DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a run."""
+    """Everything that decides the results of a run, read and checked."""
 
     name: str = "run"
     about: str = ""
@@ -138,7 +138,7 @@ class Recipe:
         return other
 
     def as_mapping(self) -> dict[str, Any]:
-        """Plain values that `of` reads back."""
+        """The plain values of `config.yaml`, which `of` reads back."""
         plain = asdict(self)
         for key in COMPONENTS:
             plain[key] = {"name": plain[key]["name"], **plain[key]["options"]}

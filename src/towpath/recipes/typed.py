@@ -119,7 +119,7 @@ def _choices(hint: Any) -> list[str]:
 
 
 def described(hint: Any) -> str:
-    """A type in words."""
+    """A type in words, for the message that a value is of another."""
     one = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
     if hint in one:
         return one[hint]

@@ -12,7 +12,7 @@ from towpath.runs.records import Event, SkippedWindow, StepRecord, TaskInfo, Win
 from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 Window = Sequence[Sequence[Any]]
 

@@ -20,7 +20,7 @@ from towpath.weighters.rules.schedule import FineTune, TrustedOnly
 from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
-from towpath.weighters.tow.planner import TOW
+from towpath.weighters.tow.options import TOW
 
 __all__ = [
     "ATS",

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from towpath.control import Prior, Status, Trajectory, costate_gradient
+from towpath.control.bounds import bounds_of
 from towpath.dynamics import OptimiserState, plain_sgd
 from towpath.objective import Objective
 from towpath.validation import at_least, between
@@ -35,8 +36,13 @@ from towpath.weighters.start import (
     checked_targets,
     checked_window,
 )
-from towpath.weighters.tow.outcome import Outcome, plan_of
+from towpath.weighters.tow.cost import TargetTasks
+from towpath.weighters.tow.part import WholeView
+from towpath.weighters.tow.planning import Staying, plan_window
+from towpath.weighters.tow.prior import GivenBeta
 from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.rollout import Rollout
+from towpath.weighters.tow.setting import Modelling, Setting
 
 
 @dataclass(frozen=True)
@@ -99,41 +105,50 @@ class PDS:
                 "the window's tasks by. Pass targets; in a recipe, set trusted.count."
             )
         goals = checked_targets(targets, len(tasks))
+        assert goals is not None
         start = Start.of(model, optimizer)
         T, M = len(tasks), len(tasks[0])
         equal = _equal_weights(T, M, muted)
+        view = WholeView(tasks)
         scoring = WindowProblem(
-            objective,
-            _by_plain_sgd(start),
-            tasks,
-            goals,
-            exact_adjoint=True,
-            muted=muted,
-            seed=seed,
+            Setting(
+                objective,
+                _by_plain_sgd(start),
+                view,
+                TargetTasks(goals),
+                Modelling(exact_adjoint=True),
+                muted,
+                seed,
+            )
         )
         scored = scoring.rollout(lambda t, z: equal[t], derivatives=True)  # noqa: ARG005
-        training = WindowProblem(objective, start, tasks, muted=muted, seed=seed)
-        prior = Prior(math.inf, 1.0 / M)
-        if scored.finite:
-            weights = self._weigh(scoring, scored, equal)
-            status = Status.RULE if weights is not None else Status.NON_FINITE_DERIVATIVE
-            used = equal if weights is None else weights
-            trained = training.rollout(lambda t, z: used[t], derivatives=False)  # noqa: ARG005
-            status = status if trained.finite else Status.NON_FINITE_NOMINAL
-            done = Outcome(trained, status, prior)
-            plan = plan_of(training, used, trained, done, muted, 1.0, began)
-        else:
-            failed = Outcome(scored, Status.NON_FINITE_NOMINAL, prior)
-            plan = plan_of(training, equal, scored, failed, muted, 1.0, began)
-        extra = scored.work.tasks / M if scored.finite else 0.0
+        weights = self._weigh(scoring, scored, equal) if scored.finite else None
+        status = Status.RULE if weights is not None else Status.NON_FINITE_DERIVATIVE
+        training = Setting(objective, start, view, muted=muted, seed=seed)
+        plan = plan_window(
+            WindowProblem(training),
+            equal if weights is None else weights,
+            bounds_of("project"),
+            GivenBeta(Prior(math.inf, 1.0 / M)),
+            Staying(),
+            began,
+        )
+        if not scored.finite:  # there is nothing to train by
+            plan = replace(plan, final=plan.initial, optimizer_state=start.optimizer)
+            status = Status.NON_FINITE_NOMINAL
+        elif not plan.status.usable:
+            status = plan.status
         return replace(
             plan,
-            bad=plan.bad | scored.payload.bad,
-            evaluations=plan.evaluations + extra,
-            products=scoring.products / M,
+            status=status,
+            bad=plan.bad | scored.kept.bad,
+            evaluations=plan.evaluations + scored.work.tasks / M,
+            products=scoring.modeller.products / M,
         )
 
-    def _weigh(self, problem: WindowProblem, nominal: Trajectory, equal: Tensor) -> Tensor | None:
+    def _weigh(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], equal: Tensor
+    ) -> Tensor | None:
         """`[T, M]`, or None where a derivative is not finite."""
         scores = -costate_gradient(problem.model(nominal, last=True, states=False)).cpu()
         if not bool(torch.isfinite(scores).all()):

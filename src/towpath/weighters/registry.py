@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from towpath.weighters.card import Card
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
@@ -18,7 +19,8 @@ from towpath.weighters.rules.schedule import FineTune, TrustedOnly
 from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
-from towpath.weighters.tow.planner import TOW
+from towpath.weighters.tow import cards as tow_cards
+from towpath.weighters.tow.options import TOW
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,15 @@ class WeighterEntry:
     make: Callable[..., Weighter]
     presets: Mapping[str, Any] = field(default_factory=dict)
     """options that differ from the class's defaults"""
+    own_card: Card | None = None
+    """of a preset, where the class has none that fits it"""
+
+    @property
+    def card(self) -> Card:
+        """What `towpath weighters` says of it."""
+        card = self.own_card or getattr(self.make, "card", None)
+        assert isinstance(card, Card), f"{self.make} is registered and has no card"
+        return card
 
     def wants_targets(self, options: Mapping[str, Any]) -> bool:
         """Whether the weighter with these options wants trusted tasks, without making it."""
@@ -35,11 +46,11 @@ class WeighterEntry:
         return bool(known.get("wants_targets", getattr(self.make, "wants_targets", False)))
 
 
-def _tow(preset: TOW) -> WeighterEntry:
+def _tow(preset: TOW, card: Card) -> WeighterEntry:
     default = TOW()
     names = [option.name for option in fields(TOW)]
     differs = {n: v for n in names if (v := getattr(preset, n)) != getattr(default, n)}
-    return WeighterEntry(TOW, differs)
+    return WeighterEntry(TOW, differs, card)
 
 
 WEIGHTERS: dict[str, WeighterEntry] = {
@@ -70,10 +81,10 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "opus": WeighterEntry(OPUS),
     "pds": WeighterEntry(PDS),
     "ats": WeighterEntry(ATS),
-    "tow": _tow(TOW()),
-    "tow-auto": _tow(TOW(beta="auto")),
-    "tow-faithful": _tow(TOW.faithful()),
-    "tow-fast": _tow(TOW.fast()),
-    "tow-targets": _tow(TOW.towards_targets()),
-    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto")),
+    "tow": _tow(TOW(), tow_cards.TOW),
+    "tow-auto": _tow(TOW(beta="auto"), tow_cards.AUTO),
+    "tow-faithful": _tow(TOW.faithful(), tow_cards.FAITHFUL),
+    "tow-fast": _tow(TOW.fast(), tow_cards.FAST),
+    "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
+    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
 }

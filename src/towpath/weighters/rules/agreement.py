@@ -23,6 +23,14 @@ class GradientAgreement(MiniBatchWeighter):
     with the sum gets none, and the rest is normalised to sum 1.
     """
 
+    card = Card(
+        formula="`u_i` proportional to `max(0, g_i . sum_j g_j)`",
+        assumes="the majority of the mini-batch is right",
+        costs="the tasks' gradients; ranks send them",
+        fails="by favouring large gradients; where most tasks are wrong",
+        reference="Eshratifar et al. 2018, who let it be negative",
+    )
+
     def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """Inner products with the summed gradient, clamped at 0 and normalised."""
         inner = (batch.gradients @ batch.gradients.sum(0)).double().clamp_min(0.0)
@@ -68,6 +76,14 @@ class Oracle(MiniBatchWeighter):
 
     The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
     """
+
+    card = Card(
+        formula="equal on the tasks that were not mislabelled on purpose, 0 on the others",
+        assumes="an experiment that made the labels wrong itself: a bound, not a method",
+        costs="nothing",
+        fails="where nobody knows which tasks are wrong, which is everywhere else",
+        reference="a bound for experiments",
+    )
 
     def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """Uniform over the tasks that are not marked as mislabelled."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from towpath.validation import at_least
+from towpath.weighters.card import Card
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -119,6 +120,14 @@ class _ByLoss(MiniBatchWeighter):
 class Exploration(_ByLoss):
     """More weight on tasks with a high loss."""
 
+    card = Card(
+        formula="`argmin -u.l - ln p(u)`, p a Dirichlet prior",
+        assumes="hard tasks are the ones to learn from",
+        costs="nothing",
+        fails="where tasks are hard because their labels are wrong",
+        reference="the paper's baseline",
+    )
+
     def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """argmin -u.l - ln p(u)."""
         return batch.losses.new_tensor(self._weigh(batch.losses)), state
@@ -127,6 +136,14 @@ class Exploration(_ByLoss):
 @dataclass(frozen=True)
 class Exploitation(_ByLoss):
     """More weight on tasks with a low loss."""
+
+    card = Card(
+        formula="`argmin u.l - ln p(u)`, p a Dirichlet prior",
+        assumes="easy tasks are the ones to trust",
+        costs="nothing",
+        fails="where the test asks for what is hard",
+        reference="the paper's baseline",
+    )
 
     def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """argmin u.l - ln p(u)."""

@@ -17,7 +17,7 @@ from towpath.weighters.rules.groups import groups_of, means, shared
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import share_of
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,14 @@ class CVaR(MiniBatchWeighter):
         tail: fraction of the tasks that make up the tail, above 0 and at most 1.
     """
 
+    card = Card(
+        formula="`argmax u.l` with `u_i <= 1/(tail M)`, sum 1",
+        assumes="the hardest tasks decide how good a model is",
+        costs="nothing",
+        fails="where they are hard because their labels are wrong",
+        reference="Rockafellar and Uryasev 2000",
+    )
+
     tail: float = 0.5
 
     def __post_init__(self) -> None:
@@ -61,6 +69,15 @@ class GroupDRO(MiniBatchWeighter):
     Args:
         rate: step size of the exponentiated gradient (0.01 in the paper).
     """
+
+    card = Card(
+        formula="`q_g` multiplied by `exp(0.01 * its mean loss)` whenever the group appears; "
+        "shared by its tasks, sum 1",
+        assumes="groups; the test may be any mix of them, the worst one included",
+        costs="nothing",
+        fails="where a group is hard because its labels are wrong: it gets all the weight",
+        reference="Sagawa et al. 2020",
+    )
 
     rate: float = 0.01
 

@@ -28,6 +28,7 @@ from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.targets import BadTargetsError, Targets
+from towpath.weighters.seeds import stage_seed
 from towpath.weighters.start import (
     ModelLike,
     OptimizerLike,
@@ -37,7 +38,6 @@ from towpath.weighters.start import (
     checked_targets,
     checked_window,
 )
-from towpath.weighters.tow.problem import stage_seed
 from towpath.weighters.tow.rollout import stacked_accuracies
 
 

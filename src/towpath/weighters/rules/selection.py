@@ -15,6 +15,7 @@ from torch import Tensor
 
 from towpath.data.episode import ROUNDING
 from towpath.validation import at_least, between
+from towpath.weighters.card import Card
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -41,6 +42,14 @@ class Trim(MiniBatchWeighter):
         keep: the share of a mini-batch's tasks that is kept, rounded up; the others get 0.
         warmup: mini-batches with equal weights first, until losses say something.
     """
+
+    card = Card(
+        formula="the `ceil(0.7 M)` tasks of lowest loss share the weight, after 20 mini-batches",
+        assumes="wrong tasks have the highest losses, and their share is known",
+        costs="nothing",
+        fails="where the test asks for hard tasks; where nothing is wrong it drops as many",
+        reference="small-loss selection: Co-teaching and others",
+    )
 
     keep: float = 0.7
     warmup: int = 20
@@ -76,6 +85,16 @@ class Mixture(MiniBatchWeighter):
         window: how many of the latest task losses are fitted, those of the mini-batch included.
         warmup: mini-batches with equal weights first; their losses are remembered.
     """
+
+    card = Card(
+        formula="`u_i` proportional to the posterior of the lower of two Gaussians fitted to the "
+        "last 200 losses; equal while the two are not apart",
+        assumes="wrong tasks have a mode of losses of their own",
+        costs="a small fit",
+        fails="where the two modes are easy and hard, not right and wrong: a disaster under Zipf "
+        "and on assays",
+        reference="DivideMix's idea, on tasks",
+    )
 
     window: int = 200
     warmup: int = 20

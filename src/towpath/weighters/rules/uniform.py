@@ -7,14 +7,22 @@ import torch
 from torch import Tensor
 
 from towpath.validation import at_least
+from towpath.weighters.card import Card
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 
 @dataclass(frozen=True)
 class Uniform(MiniBatchWeighter):
     """Weights 1/M: what everybody does, and the baseline of every comparison."""
+
+    card = Card(
+        formula="`u_i = 1/M`",
+        assumes="all tasks are worth the same",
+        costs="nothing",
+        fails="where tasks are wrong, or drawn from another mix than the test's",
+    )
 
     def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """1/M for each of the M tasks."""
@@ -29,6 +37,14 @@ class Random(MiniBatchWeighter):
         concentration: 1 is uniform on the simplex; larger is closer to 1/M.
         seed: the draws; the n-th mini-batch of a training always gets the n-th draw.
     """
+
+    card = Card(
+        formula="a draw from Dirichlet(concentration) for each mini-batch, whatever the losses",
+        assumes="nothing: the control of a comparison",
+        costs="nothing",
+        fails="always a little: it shows what the scatter of weights alone costs",
+        reference="a control",
+    )
 
     concentration: float = 1.0
     seed: int = 0

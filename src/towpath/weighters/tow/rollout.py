@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from towpath.control import Trajectory, Work
 from towpath.dynamics import State
-from towpath.weighters.muted import Muted
+from towpath.weighters.muted import NOTHING_MUTED, Muted
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,16 @@ class CostTerms:
     c_x: Tensor
     C_xx: Tensor
     halves: Tensor | None = None
-    """`[2, P]`, with targets only"""
+    """`[2, P]`, where the cost has halves"""
+
+    def plus(self, other: "CostTerms | None") -> "CostTerms":
+        """The terms of two costs at one state."""
+        if other is None:
+            return self
+        halves = self.halves if other.halves is None else other.halves
+        if self.halves is not None and other.halves is not None:
+            halves = self.halves + other.halves
+        return CostTerms(self.c_x + other.c_x, self.C_xx + other.C_xx, halves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +50,7 @@ class StagePoint:
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """The payload of a trajectory."""
+    """What the problem keeps of a trajectory."""
 
     final: State
     losses: Tensor
@@ -59,6 +69,60 @@ class Rollout:
     """the model's buffers after the steps, where they were those of training"""
     trained: bool = True
     """whether the steps were those of training: on whole tasks"""
+
+
+@dataclass(eq=False)
+class Walk:
+    """A window as far as a rollout has gone through it."""
+
+    # where it is
+    state: State
+    buffers: Mapping[str, Tensor]
+    derivatives: bool
+    """whether it will be modelled"""
+    trains: bool
+    """whether its steps are those of training: on whole tasks"""
+    pending: CostTerms | None = None
+    """cost at the state, as far as it is of tasks after the last step"""
+    # whether it may go on
+    finite: bool = True
+    feasible: bool = True
+    bad: Muted = NOTHING_MUTED
+    doubtful: Muted = NOTHING_MUTED
+    """tasks of the cost whose numbers are not finite"""
+    work: Work = field(default_factory=Work)
+    # what it saw, stage by stage
+    actions: list[Tensor] = field(default_factory=list)
+    weights: list[Tensor] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    counted: list[Tensor] = field(default_factory=list)
+    losses: list[Tensor] = field(default_factory=list)
+    accuracies: list[Tensor | None] = field(default_factory=list)
+    points: list[StagePoint] = field(default_factory=list)
+
+    def trajectory(self, M: int, *, frozen: bool) -> Trajectory[Rollout]:
+        """The finished rollout; `frozen` moments are not part of its coordinates."""
+        rows = torch.stack(self.actions) if self.actions else self.state.x.new_zeros(0, M)
+        return Trajectory(
+            actions=rows,
+            states=Coordinates(self.states, frozen=frozen),
+            state_costs=[float(row.sum()) for row in self.counted],
+            finite=self.finite,
+            feasible=self.feasible,
+            work=self.work,
+            kept=Rollout(
+                final=self.state,
+                losses=torch.stack(self.losses) if self.losses else rows,
+                accuracies=stacked_accuracies(self.accuracies),
+                weights=torch.stack(self.weights) if self.weights else rows,
+                points=self.points,
+                terminal=self.pending if self.derivatives else None,
+                bad=self.bad | self.doubtful,
+                counted=self.counted,
+                buffers=self.buffers,
+                trained=self.trains,
+            ),
+        )
 
 
 class Coordinates(Sequence[Tensor]):

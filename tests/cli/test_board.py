@@ -1,9 +1,8 @@
 """TensorBoard gets the figures of the records, and changes nothing else."""
 
+from tests.training.runs import Silent, outcome, records, run, tiny
 from towpath.cli.board import BoardReporter
 from towpath.training import train
-
-from .training.runs import Silent, outcome, records, run, tiny
 
 
 class Writer:

@@ -1,0 +1,10 @@
+"""Weights that are at least 0, by shortening the step."""
+
+from dataclasses import dataclass
+
+from towpath.control.bounds.bounds import ClosedLoop
+
+
+@dataclass(frozen=True)
+class Backtrack(ClosedLoop):
+    """The paper's bounds: the whole step shrinks until no weight is negative."""

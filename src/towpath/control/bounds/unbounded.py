@@ -1,0 +1,16 @@
+"""Actions without bounds."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from towpath.control.bounds.bounds import ClosedLoop
+
+
+@dataclass(frozen=True)
+class Unbounded(ClosedLoop):
+    """Every action is feasible: for logits, whose weights are positive by themselves."""
+
+    def allows(self, action: Tensor) -> bool:  # noqa: ARG002
+        """Whatever the action is."""
+        return True

@@ -1,0 +1,160 @@
+"""What the tasks say at the states of a rollout: the mini-batch that is stepped on, and the cost.
+
+Stage 1 is evaluated once: its state is given, and its curvature enters nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from towpath.control import Work
+from towpath.dynamics import State
+from towpath.objective import Columns, Evaluation
+from towpath.objective.live import Values
+from towpath.weighters.tow.cost import CostTasks
+from towpath.weighters.tow.part import Look
+from towpath.weighters.tow.rollout import CostTerms
+from towpath.weighters.tow.setting import Setting
+
+
+@dataclass(frozen=True, eq=False)
+class StageAnswer:
+    """What a mini-batch says at the state before its step."""
+
+    here: Evaluation
+    buffers: Values
+    """the model's buffers after the passes, where they were those of training"""
+    work: Work
+
+
+@dataclass(frozen=True, eq=False)
+class CostAnswer:
+    """What the tasks of the cost say at the state after a step."""
+
+    losses: Tensor
+    """`[n]`, float64"""
+    bad: list[int]
+    """tasks whose loss or gradient is not finite"""
+    terms: CostTerms | None
+    """derivatives, where they were asked for"""
+    work: Work
+
+
+class Evaluator:
+    """Asks the objective along the rollouts of one setting."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self._first: StageAnswer | None = None
+
+    def stage(
+        self,
+        t: int,
+        state: State,
+        buffers: Values,
+        w: Tensor,
+        *,
+        derivatives: bool,
+        columns: bool,
+    ) -> StageAnswer:
+        """Losses and gradients of mini-batch t.
+
+        Args:
+            t: the mini-batch.
+            state: parameters and moments before its step.
+            buffers: the model's buffers there.
+            w: `[M]`, the weights that are about to be stepped with.
+            derivatives: whether the rollout will be modelled.
+            columns: whether single gradients are wanted even if it will not.
+        """
+        if t == 0 and self._first is not None:
+            return self._first
+        setting = self.setting
+        counts = setting.cost.counts(t, setting.shape[0])
+        look = setting.view.look(t, derivatives=derivatives, counts=counts)
+        if look is None:
+            return StageAnswer(self._nothing(state, w), buffers, Work())
+        curvature = None
+        if derivatives and t > 0:
+            # the step's own curvature, and that of the mini-batch's cost
+            rows = [w, torch.ones_like(w)] if counts else [w]
+            curvature = setting.modelling.curvature_of(*rows)
+        evaluate = partial(
+            self._ask,
+            t,
+            state,
+            look.tasks,
+            curvature=curvature,
+            skip=setting.muted.at(t),
+            columns=derivatives or t == 0 or columns,
+            watched=look.watched,
+        )
+        if look.in_part:
+            here = setting.start.untouched(evaluate)
+        else:
+            here, buffers = setting.start.training(buffers, evaluate, setting.ranks)
+        work = look.work(curvature.probes if curvature else 0)
+        if t == 0:
+            self._first = StageAnswer(here, buffers, Work())  # free from now on
+        return StageAnswer(here, buffers, work)
+
+    def cost(self, t: int, state: State, asked: CostTasks, *, derivatives: bool) -> CostAnswer:
+        """Losses of the cost's tasks at the state after the step of mini-batch t."""
+        setting, modelling = self.setting, self.setting.modelling
+        curvature = None
+        if derivatives:
+            curvature = modelling.curvature_of(state.x.new_ones(len(asked.tasks)))
+        here = setting.start.untouched(
+            partial(
+                self._ask,
+                t + 1,  # the cost at x_{t+1} shares the masks of the stage that starts there
+                state,
+                asked.tasks,
+                curvature=curvature,
+                skip=asked.skip,
+                gradients=derivatives,
+                columns=True,
+                all_used=False,
+            )
+        )
+        work = Look(asked.tasks, in_part=asked.in_part).work(curvature.probes if curvature else 0)
+        # a gradient that is not finite leaves the trajectory finite: the model will say so
+        losses, bad = here.losses.double(), here.bad_indices()
+        if not derivatives:
+            return CostAnswer(losses, bad, None, work)
+        assert isinstance(here.held, Columns)
+        J = here.held.values
+        C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0].clamp_min(0)
+        terms = CostTerms(J.sum(0), C_xx, setting.cost.halves(t, J))
+        return CostAnswer(losses, bad, terms, work)
+
+    def _nothing(self, state: State, w: Tensor) -> Evaluation:
+        """The answer of a mini-batch that nobody looked at: no known loss, no gradient."""
+        ranks, own = self.setting.ranks, self.setting.own(state).x
+        columns = Columns(own.new_zeros(1, 1).expand(len(w), len(own)), len(state.x), ranks)
+        unknown = torch.full_like(w, torch.nan)
+        return Evaluation(unknown, torch.ones_like(w, dtype=torch.bool), columns, None, None)
+
+    def _ask(self, t: int, state: State, tasks: Sequence[Any], **options: Any) -> Evaluation:
+        """The objective at a state, with the draws of stage t."""
+        params = self.setting.start.layout.unflatten(state.x)
+        return self.setting.objective.evaluate(params, tasks, seed=self.setting.seeds[t], **options)
+
+
+def step_curvature(here: Evaluation) -> Tensor:
+    """Curvature of the weighted loss `[P]` at the rank's own coordinates: row 0 of the sums."""
+    J = here.held.values
+    return J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0]
+
+
+def own_cost(here: Evaluation) -> CostTerms:
+    """The cost of a mini-batch's own losses: row 1 of the curvature's sums."""
+    J = here.held.values
+    # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
+    # (in place: the row is this stage's own, and a copy would be one of the largest things kept)
+    C_xx = J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[1].clamp_min_(0)
+    return CostTerms(J.sum(0), C_xx)

@@ -1,0 +1,106 @@
+"""From a rollout to its linear-quadratic model: each step linearised, each cost quadraticised.
+
+Where several ranks share the tasks, each models its own coordinates only: gradients `[M, c]`, cost
+terms and the states of a trajectory are parts, and the solver's few sums over coordinates are added
+up over the ranks.
+"""
+
+import torch
+from torch import Tensor
+
+from towpath.control import ExactProduct, Model, StageModel, TerminalCost, Trajectory
+from towpath.dynamics import Linearisation, State, restricted
+from towpath.weighters.tow.rollout import Coordinates, CostTerms, Rollout, StagePoint, coordinates
+from towpath.weighters.tow.setting import Setting
+
+
+class Modeller:
+    """Models the rollouts of one setting."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        own = setting.ranks.bounds(setting.start.layout.total)
+        self._own_dynamics = restricted(setting.start.optimizer.dynamics, own)
+        self.products = 0
+        """Hessian products of single tasks so far: what the exact adjoint costs."""
+
+    def model(
+        self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
+    ) -> Model:
+        """The model of a trajectory; frees what is read if this is the `last` one of it."""
+        terminal, points = trajectory.kept.terminal, trajectory.kept.points
+        if last and not states:
+            assert isinstance(trajectory.states, Coordinates)
+            trajectory.states.states.clear()
+        stages: list[StageModel] = []
+        for t in range(len(points)):
+            stages.append(self._stage(t, points[0 if last else t]))
+            if last:
+                del points[0]
+        end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
+        return Model(stages, end, self.setting.ranks.total, self.setting.held)
+
+    def half_models(self, trajectory: Trajectory[Rollout], model: Model) -> tuple[Model, Model]:
+        """The model with the cost of one half of the cost's tasks, and of the other."""
+        rollout = trajectory.kept
+        zero = torch.zeros_like(model.stages[0].c_x)
+
+        def gradient(terms: CostTerms | None, half: int) -> Tensor:
+            return zero if terms is None or terms.halves is None else terms.halves[half]
+
+        def with_half(half: int) -> Model:
+            stages = [
+                StageModel(stage.A, stage.b, stage.J, gradient(point.cost, half), stage.C_xx)
+                for stage, point in zip(model.stages, rollout.points, strict=True)
+            ]
+            end = TerminalCost(gradient(rollout.terminal, half), zero)
+            return Model(stages, end, self.setting.ranks.total, self.setting.held)
+
+        return with_half(0), with_half(1)
+
+    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
+        """A and b of one step at the rank's own coordinates; x alone where the moments are
+        frozen."""
+        lin = self._own_dynamics.linearise(state, gradient)
+        return lin.frozen() if self.setting.modelling.frozen_moments else lin
+
+    def moved(self, state: State, gradient: Tensor) -> Tensor:
+        """How far `[k, P]` a step on the gradient leads beyond one on none, at the rank's own
+        coordinates."""
+        step, frozen = self._own_dynamics.step, self.setting.modelling.frozen_moments
+        after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
+        return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
+
+    def _stage(self, t: int, point: StagePoint) -> StageModel:
+        modelling = self.setting.modelling
+        lin = self.linearise(point.state, point.gradient)
+        A = lin.A
+        if t > 0:
+            A[:, 0] += lin.b * point.gam
+        zero = torch.zeros_like(point.gam)
+        cost = point.cost
+        return StageModel(
+            A,
+            lin.b,
+            modelling.actions.through(point.J, point.weights),
+            zero if cost is None else cost.c_x,
+            zero if cost is None else cost.C_xx,
+            self._exact_product(t, point) if modelling.exact_adjoint and t > 0 else None,
+        )
+
+    def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
+        assert point.whole_x is not None
+        setting = self.setting
+        x, weights = point.whole_x, point.weights  # not the point, which holds the gradients
+
+        def product(y: Tensor) -> Tensor:
+            params = setting.start.layout.unflatten(x)
+            skip, tasks = setting.muted.at(t), setting.view.seen(t)
+            self.products += len(tasks) - len(skip)
+            return setting.start.untouched(
+                lambda: setting.objective.product(
+                    params, tasks, weights, y, skip=skip, seed=setting.seeds[t]
+                )
+            )
+
+        return ExactProduct(product, point.gam)

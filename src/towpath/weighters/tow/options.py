@@ -1,0 +1,316 @@
+"""TOW: task weights by trajectory optimisation. The only bridge between learning and control.
+
+    x_{t+1} = f(x_t, u_t)                 one optimiser step on u_t . l(x_t)
+    J = sum_t sum(l(x_t)) + beta/2 |u_t - mu|^2      the paper's cost, or, with targets,
+    J = sum_t sum_{j in targets_t} l_j(x_{t+1}) + beta/2 |u_t - mu|^2
+
+iLQR about a nominal trajectory finds the weights; the accepted trajectory is the training.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from towpath.control import (
+    Bounds,
+    BoundsKind,
+    Convex,
+    Prior,
+    Search,
+    ValueKind,
+    bounds_of,
+)
+from towpath.objective import CurvatureKind, Objective
+from towpath.validation import check_choices
+from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.plan import Plan
+from towpath.weighters.start import (
+    ModelLike,
+    OptimizerLike,
+    Start,
+    Window,
+    check_call,
+    checked_targets,
+    checked_window,
+)
+from towpath.weighters.tow.actions import ACTIONS, NormaliseKind
+from towpath.weighters.tow.checks import check_numbers, check_share, check_together
+from towpath.weighters.tow.cost import Cost, OwnTasks, TargetTasks
+from towpath.weighters.tow.nominal import NOMINALS, NominalKind
+from towpath.weighters.tow.part import left_out_of, view_of
+from towpath.weighters.tow.planning import Iterating, Solver, Staying, plan_window
+from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleKind
+from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.setting import Modelling, Setting
+from towpath.weighters.tow.steering import Steering
+
+if TYPE_CHECKING:
+    BoundsOption = BoundsKind | Bounds
+else:
+    # recipes read what may be written from this annotation: words only, never a class to import
+    BoundsOption = BoundsKind
+
+FAITHFUL: Mapping[str, Any] = {
+    "bounds": "backtrack",
+    "moments": "frozen",
+    "value": "diagonal",
+    "sufficient_decrease": 0.5,
+}
+FAST: Mapping[str, Any] = {"iterations": 1, "curvature": "none", "query_share": "auto"}
+"""what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
+TOWARDS_TARGETS: Mapping[str, Any] = {
+    "bounds": "simplex",
+    "beta": "auto",
+    "spread": 2.0,
+    "scale": "mini-batch",
+    "shrink": "agreement",
+    "iterations": 1,
+    "curvature": "none",
+    "wants_targets": True,
+}
+AUTO_SHARE, AUTO_SHARE_WITH_TARGETS = 0.45, 0.25
+"""`query_share="auto"`: targets are always whole, so the parts say less of the costate there"""
+
+
+@dataclass(frozen=True)
+class TOW:
+    """Plans the weights of a window of T mini-batches of M tasks.
+
+    Args:
+        beta: precision of the prior about `mu`; `"auto"` sets it so that the largest planned
+            deviation is about `spread / M` (see `spread`, `shrink`).
+        mu: mean of the prior; None for 1/M.
+        iterations: iLQR iterations.
+        value: "diagonal" (the paper's approximation) or "exact" value function of the feedback
+            sweep. `bounds="project"` and `"simplex"` always use the exact, condensed problem.
+        adjoint: "model" (diagonal curvature) or "exact" (true Hessian products in the gradient).
+        bounds: "project" (w >= 0), "simplex" (and each mini-batch sums to 1), "backtrack" (the
+            paper: shrink the whole step until no weight is negative), or an object of a class of
+            yours (see `towpath.control.bounds`).
+        curvature: "gauss-newton" (sketched with `probes`), "gauss-newton-exact", "hutchinson",
+            or "none".
+        moments: "full" differentiates through the optimiser's moments, "frozen" does not (paper).
+        normalise: "none", or "softmax": the actions are logits and the weights sum to 1.
+        nominal: start from "uniform" weights or "random" ones (Dirichlet(1)).
+        terminal: "none", or "replay": count the last mini-batch's cost after its step too.
+        spread: with `beta="auto"`, the largest deviation relative to 1/M.
+        scale: with `beta="auto"`, one beta for the "window" (the mini-batches that matter more move
+            more), or one for each "mini-batch" (each moves by about the spread).
+        shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
+            cosine of what two halves of the targets ask for; "none" does not.
+        max_trials: step sizes 1, 1/2, 1/4, ... evaluated per iteration.
+        tolerance: the weights count as stationary where the largest entry of the projected gradient
+            of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
+        sufficient_decrease: c1 of the acceptance test.
+        query_share: share of each query set that costates are computed from; below 1 costs are
+            compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
+            training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
+            with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
+            momentum and a fixed beta, some mini-batches are not looked at (see `coasting`).
+        wants_targets: whether training passes trusted tasks as `targets` (a plan of your own takes
+            them either way).
+        cost: None for the window's own tasks, or the targets' where there are any; or an object of
+            a class of yours (see `towpath.weighters.tow.cost`), which a recipe cannot name.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> def fn(params, task):
+        ...     return task[0] @ params["w"], task[1]
+        >>> objective = tp.Objective.from_function(fn, loss="mse")
+        >>> params = {"w": torch.zeros(2, dtype=torch.float64)}
+        >>> def task(i):
+        ...     x = torch.eye(2, dtype=torch.float64) * (i + 1)
+        ...     return x, torch.ones(2, dtype=torch.float64)
+        >>> window = [[task(0), task(1)], [task(2), task(3)]]
+        >>> plan = tp.TOW(beta=1.0).plan(objective, params, tp.SGD(lr=0.1).init(params), window)
+        >>> plan.weights.shape, bool(plan.cost <= plan.nominal_cost)
+        (torch.Size([2, 2]), True)
+    """
+
+    beta: float | Literal["auto"] = 10.0
+    mu: float | None = None
+    iterations: int = 2
+    value: ValueKind = "diagonal"
+    adjoint: Literal["model", "exact"] = "model"
+    bounds: BoundsOption = "project"
+    curvature: CurvatureKind = "gauss-newton"
+    probes: int = 1
+    moments: Literal["full", "frozen"] = "full"
+    normalise: NormaliseKind = "none"
+    nominal: NominalKind = "uniform"
+    terminal: Literal["none", "replay"] = "none"
+    spread: float = 0.5
+    scale: ScaleKind = "window"
+    shrink: Literal["agreement", "none"] | None = None
+    max_trials: int = 5
+    tolerance: float = 1e-6
+    sufficient_decrease: float = 0.1
+    query_share: float | Literal["auto"] = 1.0
+    wants_targets: bool = False
+    cost: Cost | None = None
+
+    def __post_init__(self) -> None:
+        own_bounds = isinstance(self.bounds, Bounds)
+        check_choices("TOW", self, besides=("bounds",) if own_bounds else ())
+        check_numbers(self)
+        check_share(self)
+        check_together(self)
+
+    @classmethod
+    def faithful(cls, **overrides: Any) -> "TOW":
+        """The paper's text: feedback sweep, frozen moments, u >= 0 by backtracking, c1 = 0.5."""
+        return cls(**{**FAITHFUL, **overrides})
+
+    @classmethod
+    def fast(cls, **overrides: Any) -> "TOW":
+        """Planning that costs little more than training.
+
+        The costate comes from a part of each query set, without curvature; the weights from the
+        gradients of the training itself, which is the only trial. Costs are compared on that
+        part, up to chance (docs/performance.md has cost against fidelity).
+        """
+        return cls(**{**FAST, **overrides})
+
+    @property
+    def on_a_part(self) -> bool:
+        """Whether the costates come from a part of the query sets."""
+        return self.query_share != 1
+
+    def share(self, targets: bool) -> float:
+        """The part of each query set that is planned on."""
+        if self.query_share == "auto":
+            return AUTO_SHARE_WITH_TARGETS if targets else AUTO_SHARE
+        return self.query_share
+
+    def coasting(self, T: int, inertia: float, targets: bool) -> int:
+        """How many of the mini-batches after the first a plan on a part does not look at.
+
+        With targets, or where beta follows from every mini-batch's gradients, all are wanted.
+        """
+        if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
+            return 0
+        return left_out_of(T, inertia)
+
+    @classmethod
+    def towards_targets(cls, **overrides: Any) -> "TOW":
+        """The preset `tow-targets`: scale-free on the simplex, shrunk where targets disagree.
+
+        One iteration without curvature: measured with targets, both change the weights little
+        and cost as much as the rest of the plan (docs/decisions.md).
+        """
+        return cls(**{**TOWARDS_TARGETS, **overrides})
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,  # noqa: ARG002  TOW remembers nothing
+        seed: int = 0,
+    ) -> Plan:
+        """Weights of the window's tasks and the state that training with them leads to.
+
+        Args:
+            objective: losses of the tasks.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks; the cost is then theirs, after each step.
+            muted: tasks to leave out because their numbers are not finite.
+            state: what the weighter remembered from the window before; TOW remembers nothing.
+            seed: all randomness of the plan.
+        """
+        began = time.perf_counter()
+        check_call(objective, seed)
+        tasks = checked_window(window)
+        goals = checked_targets(targets, len(tasks))
+        self.check_targets(goals is not None)
+        self._check_count(goals)
+        start = Start.of(model, optimizer)
+        # before its first step an optimiser has nothing to coast on
+        inertia = start.optimizer.inertia if min(start.state.steps) > 0 else 0.0
+        given = goals is not None
+        coasting = self.coasting(len(tasks), inertia, given)
+        setting = Setting(
+            objective,
+            start,
+            view_of(objective, tasks, self.share(given), coasting),
+            self._cost(goals),
+            self._modelling(),
+            muted,
+            seed,
+        )
+        bounds = bounds_of(self.bounds)
+        actions = NOMINALS[self.nominal].actions(*setting.shape, seed)
+        actions = bounds.feasible_start(actions, setting.held)
+        choice = self._prior_choice(setting.shape[1], given)
+        problem, solver = WindowProblem(setting), self._solver(bounds)
+        return plan_window(problem, actions, bounds, choice, solver, began)
+
+    def _cost(self, targets: Window | None) -> Cost:
+        """The losses that are to be brought down."""
+        if self.cost is not None:
+            return self.cost
+        return OwnTasks(self.terminal == "replay") if targets is None else TargetTasks(targets)
+
+    def _modelling(self) -> Modelling:
+        """How a trajectory is modelled."""
+        return Modelling(
+            self.curvature,
+            self.probes,
+            exact_adjoint=self.adjoint == "exact",
+            frozen_moments=self.moments == "frozen",
+            actions=ACTIONS[self.normalise],
+        )
+
+    def _prior_choice(self, M: int, targets: bool) -> PriorChoice:
+        """How the prior of mini-batches of M tasks is chosen."""
+        mu = 1.0 / M if self.mu is None else self.mu
+        if self.beta == "auto":
+            shrinks = targets and self.shrink != "none"
+            return AutoBeta(mu, self.spread, self.scale, shrinks)
+        return GivenBeta(Prior(float(self.beta), mu))
+
+    def _solver(self, bounds: Bounds) -> Solver:
+        """What looks for a better trajectory than the nominal."""
+        if self.iterations == 0:
+            return Staying()
+        if self.on_a_part:
+            assert isinstance(bounds, Convex)
+            return Steering(bounds, self.tolerance)
+        search = Search(self.max_trials, self.sufficient_decrease)
+        return Iterating(bounds, self.value, self.iterations, self.tolerance, search)
+
+    def check_targets(self, given: bool) -> None:
+        """ValueError if an option does not go with targets, or not without."""
+        if not given:
+            if self.shrink == "agreement":
+                raise ValueError(
+                    "TOW(shrink='agreement') found no targets; expected targets=T lists of trusted "
+                    "tasks whose halves can agree. Pass targets or use shrink='none'."
+                )
+            return
+        if self.cost is not None:
+            raise ValueError(
+                f"TOW(cost={type(self.cost).__name__}(...)) found targets; a cost of your own says "
+                "itself which tasks count. Give it the targets, and plan without them."
+            )
+        if self.terminal == "replay":
+            raise ValueError(
+                "TOW(terminal='replay') found targets; the targets' cost already counts the state "
+                "after the last step. Use terminal='none' with targets."
+            )
+
+    def _check_count(self, targets: list[list[Any]] | None) -> None:
+        if targets is None:
+            return
+        if self.beta == "auto" and self.shrink != "none" and sum(map(len, targets)) < 2:
+            raise ValueError(
+                "TOW(beta='auto') found one target task in all; agreement needs two halves, so at "
+                "least two. Pass more targets or use shrink='none'."
+            )

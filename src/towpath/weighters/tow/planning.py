@@ -1,0 +1,191 @@
+"""From a control problem to the plan that training gets.
+
+The nominal is rolled out, a prior chosen, a better trajectory looked for, and the accepted one is
+the training: one that was planned on a part of the query sets only is trained on the whole first.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from towpath.control import (
+    Bounds,
+    Improvement,
+    Prior,
+    Search,
+    Status,
+    Trajectory,
+    ValueKind,
+    Work,
+    ilqr,
+)
+from towpath.weighters.plan import BuffersMoved, Plan
+from towpath.weighters.tow.prior import ChosenPrior, PriorChoice
+from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.rollout import Rollout
+
+
+class Solver(Protocol):
+    """Looks for a better trajectory."""
+
+    def improve(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+    ) -> Improvement[Rollout]:
+        """A trajectory that is no worse than a finite nominal rolled out with derivatives."""
+        ...
+
+
+@dataclass(frozen=True)
+class Iterating:
+    """iLQR on whole query sets."""
+
+    bounds: Bounds
+    value: ValueKind
+    iterations: int
+    tolerance: float
+    search: Search
+
+    def improve(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+    ) -> Improvement[Rollout]:
+        """Model, direction, search, repeat."""
+        return ilqr(
+            problem,
+            nominal,
+            prior,
+            bounds=self.bounds,
+            value=self.value,
+            iterations=self.iterations,
+            tolerance=self.tolerance,
+            search=self.search,
+        )
+
+
+@dataclass(frozen=True)
+class Staying:
+    """No iteration at all: the nominal is the plan."""
+
+    def improve(
+        self,
+        problem: WindowProblem,  # noqa: ARG002
+        nominal: Trajectory[Rollout],
+        prior: Prior,  # noqa: ARG002
+    ) -> Improvement[Rollout]:
+        """The nominal itself."""
+        return Improvement(nominal, Status.ITERATION_LIMIT)
+
+
+def plan_window(
+    problem: WindowProblem,
+    actions: Tensor,
+    bounds: Bounds,
+    choice: PriorChoice,
+    solver: Solver,
+    began: float,
+) -> Plan:
+    """Plan the weights of a window and train it with them.
+
+    Args:
+        problem: the window as a control problem.
+        actions: `[T, M]`, the nominal ones; feasible.
+        bounds: which actions are feasible.
+        choice: how the prior is chosen.
+        solver: looks for a better trajectory than the nominal.
+        began: when planning began, on the clock `time.perf_counter`.
+    """
+    setting = problem.setting
+    looks = not isinstance(solver, Staying)
+    nominal = problem.rollout(lambda t, z: actions[t], derivatives=looks)  # noqa: ARG005
+    if not nominal.finite:
+        chosen = ChosenPrior(choice.unasked(), ended=Status.NON_FINITE_NOMINAL)
+    elif looks:
+        chosen = choice.choose(problem, nominal, bounds)
+    else:
+        chosen = ChosenPrior(choice.unasked())
+    if chosen.ended is None:
+        found = solver.improve(problem, nominal, chosen.prior)
+    else:
+        found = Improvement(nominal, chosen.ended)
+    found, extra = _trained(problem, found)
+    rows = enumerate(actions)
+    weights = [setting.modelling.actions.weights(row, setting.held_at(t)) for t, row in rows]
+    plan = _plan(problem, nominal, torch.stack(weights), chosen, found, extra)
+    return replace(plan, seconds=time.perf_counter() - began)
+
+
+def _trained(
+    problem: WindowProblem, found: Improvement[Rollout]
+) -> tuple[Improvement[Rollout], Work]:
+    """A trajectory that was only planned on a part of the query sets, trained on the whole; and
+    what that took."""
+    chosen = found.trajectory
+    if chosen.kept.trained or not chosen.finite:
+        return found, Work()
+    actions = chosen.actions
+    training = problem.rollout(lambda t, z: actions[t], derivatives=False)  # noqa: ARG005
+    status = found.status if training.finite else Status.NON_FINITE_NOMINAL
+    found = replace(found, trajectory=training, status=status, compared_with=training)
+    return found, training.work
+
+
+def _plan(
+    problem: WindowProblem,
+    nominal: Trajectory[Rollout],
+    first: Tensor,
+    chosen: ChosenPrior,
+    found: Improvement[Rollout],
+    extra: Work,
+) -> Plan:
+    """What training gets.
+
+    Args:
+        problem: the window as a control problem.
+        nominal: the trajectory that planning started from.
+        first: `[T, M]`, its weights, whether or not it broke off.
+        chosen: the prior.
+        found: the trajectory that was accepted.
+        extra: work of the training that followed a plan on a part.
+    """
+    setting, start = problem.setting, problem.setting.start
+    accepted, history = found.trajectory, found.history
+    M = nominal.actions.shape[1]
+    # an infinite precision holds the weights at the nominal, where the prior costs nothing
+    prior = chosen.prior if math.isfinite(chosen.prior.beta) else Prior(0.0, chosen.prior.mu)
+    finite = nominal.finite and accepted.finite
+    total = nominal.work + extra
+    # a nominal that broke off leads nowhere: the state stays where it began
+    final = accepted.kept.final if finite else start.state
+    weights = (accepted.kept.weights if finite else first.to(start.state.x)).clone()
+    for t in range(len(weights)):
+        weights[t, list(setting.muted.at(t))] = 0.0  # a muted task moves nothing
+    buffers = accepted.kept.buffers if finite else start.buffers
+    return Plan(
+        weights=weights,
+        status=found.status,
+        nominal_cost=(found.compared_with or nominal).cost(prior) if finite else math.nan,
+        cost=accepted.cost(prior) if finite else math.nan,
+        predicted_decrease=math.fsum(line.predicted for line in history),
+        history=history,
+        beta=chosen.prior.beta,
+        agreement=chosen.agreement,
+        curvature_ratio=found.curvature_ratio,
+        losses=accepted.kept.losses,
+        accuracies=accepted.kept.accuracies,
+        # of the nominal as well: it may have been planned on, and another one trained on
+        bad=accepted.kept.bad | nominal.kept.bad,
+        evaluations=total.tasks / M + sum(line.evaluations for line in history),
+        sketches=total.sketches / M + sum(line.sketches for line in history),
+        products=problem.modeller.products / M,
+        query_share=setting.view.share,
+        part_evaluations=total.parts / M + sum(line.part_evaluations for line in history),
+        seconds=0.0,
+        layout=start.layout,
+        initial=start.state,
+        final=final,
+        optimizer_state=start.optimizer.after(final),
+        buffers=BuffersMoved.between(start.buffers, buffers),
+    )

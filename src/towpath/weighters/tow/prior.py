@@ -1,0 +1,125 @@
+"""How firmly a plan holds the weights: beta of the prior, given or found from the window.
+
+With `beta="auto"` beta is such that the largest deviation that the nominal's gradient asks for is
+about `spread / M`. With targets the spread is multiplied by how far two halves of them agree: the
+cosine of the deviations, centred per mini-batch, that each half asks for.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+from towpath.control import Bounds, Model, Prior, Status, Trajectory, costate_gradient
+from towpath.control.deviations import centred, cosine
+from towpath.weighters.tow.problem import WindowProblem
+from towpath.weighters.tow.rollout import Rollout
+
+ScaleKind = Literal["window", "mini-batch"]
+LEAST_SCALE = 1e-3
+"""a mini-batch without influence must not move on rounding: beta differs a thousandfold at most"""
+
+
+@dataclass(frozen=True)
+class ChosenPrior:
+    """The prior of a plan; `ended` says why the nominal stays, where it does."""
+
+    prior: Prior
+    agreement: float | None = None
+    ended: Status | None = None
+
+
+class PriorChoice(Protocol):
+    """How the prior of a plan is chosen."""
+
+    def unasked(self) -> Prior:
+        """The prior of a plan that keeps its nominal without a look at gradients."""
+        ...
+
+    def choose(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
+    ) -> ChosenPrior:
+        """The prior for a finite nominal that was rolled out with derivatives."""
+        ...
+
+
+@dataclass(frozen=True)
+class GivenBeta:
+    """The user's beta."""
+
+    prior: Prior
+
+    def unasked(self) -> Prior:
+        """The same."""
+        return self.prior
+
+    def choose(
+        self,
+        problem: WindowProblem,
+        nominal: Trajectory[Rollout],
+        bounds: Bounds,  # noqa: ARG002  beta does not follow from what the bounds allow
+    ) -> ChosenPrior:
+        """The same; the agreement of the targets is measured all the same."""
+        if not problem.setting.cost.has_halves:
+            return ChosenPrior(self.prior)
+        # a model that lives here only is not held through the trials
+        return ChosenPrior(self.prior, agreement(problem, nominal, problem.model(nominal)))
+
+
+@dataclass(frozen=True)
+class AutoBeta:
+    """beta from the gradients of the nominal."""
+
+    mu: float
+    spread: float
+    """the largest deviation, relative to 1/M"""
+    scale: ScaleKind
+    """one beta for the window, or one for each mini-batch"""
+    shrinks: bool
+    """whether the spread is multiplied by the agreement of the targets"""
+
+    def unasked(self) -> Prior:
+        """The weights stay at the nominal."""
+        return Prior(math.inf, self.mu)
+
+    def choose(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
+    ) -> ChosenPrior:
+        """The beta that lets the weights deviate by the spread.
+
+        The solver builds the nominal's model again: that costs no evaluation, and a model that
+        lives here only is not held through the trials.
+        """
+        setting = problem.setting
+        model = problem.model(nominal)
+        agreed = agreement(problem, nominal, model) if setting.cost.has_halves else None
+        g0 = bounds.followed(costate_gradient(model), setting.held)
+        spread = self.spread * (max(0.0, agreed or 0.0) if self.shrinks else 1.0)
+        largest = float(g0.abs().max())
+        if not math.isfinite(largest):
+            return ChosenPrior(self.unasked(), ended=Status.NON_FINITE_DERIVATIVE)
+        if largest == 0.0:
+            return ChosenPrior(self.unasked(), agreed, Status.CONVERGED)
+        if spread == 0.0:
+            return ChosenPrior(self.unasked(), agreed, Status.NO_AGREEMENT)
+        M = setting.shape[1]
+        return ChosenPrior(Prior(M * largest / spread, self.mu, self._scales(g0, largest)), agreed)
+
+    def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
+        """beta of each mini-batch over the window's; one that asks for nothing stays put."""
+        if self.scale == "window":
+            return None
+        each = g0.abs().amax(1) / largest
+        return tuple(float(s) for s in each.clamp_min(LEAST_SCALE))
+
+
+def agreement(problem: WindowProblem, nominal: Trajectory[Rollout], model: Model) -> float:
+    """Cosine of the deviations, centred per mini-batch, that each half of the cost asks for.
+
+    To first order the deviations are the negative costate gradients, so this needs no evaluation;
+    the halves use the model's adjoint also where the plan uses the exact one.
+    """
+    halves = problem.modeller.half_models(nominal, model)
+    first, second = (centred(costate_gradient(half), problem.setting.held) for half in halves)
+    return cosine(first, second)

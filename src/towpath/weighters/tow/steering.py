@@ -1,0 +1,204 @@
+"""Steering: costates from a cheap rollout on a part, weights from the training itself.
+
+    nominal   a rollout with uniform weights on a part of each query set   -> lam_{t+1} [k, P]
+    training  at x_t the whole mini-batch is evaluated anyway              -> J_t [M, P]
+              g_t = F_u,t' lam_{t+1},   F_u,t = b_t J_t'
+              w_t = the feasible weights nearest to mu - g_t / beta
+
+The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
+gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
+and w_t is its exact minimiser. Where the optimiser has momentum, the nominal does not look at the
+first mini-batches after the first (`TOW.coasting`): what they say of a weight is little. Their own
+weights are planned like the others', and the step that the nominal left out is made up for in its
+cost: how far it would have led, with the gradients that training finds there, times `lam_{t+1}`.
+
+The trial is the training: its cost is estimated from the parts of every other task of the
+mini-batches that the nominal looked at. The nominal took other steps (those of the parts), so the
+two differ by chance, too: the trial is accepted unless it is above the nominal by more than two
+standard errors of the difference over the tasks (with targets: one). Where it is, training with
+uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from towpath.control import (
+    Convex,
+    Improvement,
+    Iteration,
+    Policy,
+    Prior,
+    Status,
+    Trajectory,
+    Work,
+    backward_costates,
+)
+from towpath.control.ilqr import rounding
+from towpath.dynamics import State
+from towpath.weighters.tow.problem import Decide, WindowProblem
+from towpath.weighters.tow.rollout import Rollout
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A mini-batch that the nominal did not look at, as training found it."""
+
+    g: Tensor
+    """`dJ/du_t [M]`, float64"""
+    worth: float
+    """change of the later costs by a step with the nominal's weights instead of none"""
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Trains through the window with weights that follow the nominal's costates."""
+
+    bounds: Convex
+    tolerance: float
+
+    def improve(
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+    ) -> Improvement[Rollout]:
+        """The training with these weights, or with the nominal's, whichever is accepted."""
+        began = time.perf_counter()
+        model = problem.model(nominal, last=True, states=False)
+        direction = self.bounds.direction(model, nominal.actions, (), prior, "exact")
+        if isinstance(direction, Status):
+            return Improvement(nominal, direction)
+        if direction.stationarity <= self.tolerance:
+            return Improvement(nominal, Status.CONVERGED)
+        if abs(direction.theta) < rounding(problem, nominal, prior):
+            return Improvement(nominal, direction.ended(Status.NO_SIGNIFICANT_DECREASE))
+        costates = dict(backward_costates(model))
+        del model
+        policy = _as_in(nominal)
+        left_out: dict[int, LeftOut] = {}
+        decide = self._decision(problem, nominal, prior, costates, left_out)
+        trial = problem.rollout(policy, derivatives=False, decide=decide)
+        predicted = direction.predicted_decrease(1.0)
+        if trial.finite:
+            nominal = _completed(nominal, trial, left_out)
+            predicted += _promised(trial, nominal, left_out, prior)
+        work, base = trial.work, nominal
+        change = trial.cost(prior) - nominal.cost(prior)
+        counted, errors = (trial.kept.counted, nominal.kept.counted), problem.setting.cost.chance
+        accepted = trial.finite and change <= by_chance(*counted, errors)
+        if not accepted:  # training with the nominal's weights decides
+            base = problem.rollout(policy, derivatives=False)
+            work = work + base.work
+            change = trial.cost(prior) - base.cost(prior)
+            accepted = trial.finite and (not base.finite or change <= 0.0)
+        seconds = time.perf_counter() - began
+        M = nominal.actions.shape[1]
+        if accepted:
+            line = _line(trial.cost(prior), predicted, -change, 1.0, work, M, seconds)
+            status = Status.ITERATION_LIMIT
+            return Improvement(trial, direction.ended(status), (line,), compared_with=base)
+        line = _line(base.cost(prior), 0.0, 0.0, 0.0, work, M, seconds)
+        status = Status.LINE_SEARCH_FAILED if base.finite else Status.NON_FINITE_NOMINAL
+        return Improvement(base, direction.ended(status), (line,), compared_with=base)
+
+    def _decision(
+        self,
+        problem: WindowProblem,
+        nominal: Trajectory[Rollout],
+        prior: Prior,
+        costates: Mapping[int, Tensor],
+        left_out: dict[int, LeftOut],
+    ) -> Decide:
+        """The weights of a mini-batch once its gradients are known; fills `left_out` on the way."""
+        setting, modeller = problem.setting, problem.modeller
+        uniform = nominal.actions
+        precisions = prior.precisions(len(uniform))
+
+        def decide(t: int, state: State, J: Tensor) -> Tensor:
+            b = modeller.linearise(state, J.mean(0)).b
+            g = setting.ranks.total((J @ (b * costates[t]).sum(0)).double())
+            if t in setting.view.coasts:
+                step = modeller.moved(state, uniform[t].to(J) @ J)
+                worth = setting.ranks.total((costates[t] * step).sum(dtype=torch.float64))
+                left_out[t] = LeftOut(g, float(worth))
+            return self.bounds.project(prior.mu - g / precisions[t], setting.held_at(t))
+
+        return decide
+
+
+def _as_in(trajectory: Trajectory[Rollout]) -> Policy:
+    """The actions of a trajectory, whatever the states."""
+    actions = trajectory.actions
+    return lambda t, z: actions[t]  # noqa: ARG005
+
+
+def _line(
+    cost: float,
+    predicted: float,
+    actual: float,
+    eps: float,
+    work: Work,
+    M: int,
+    seconds: float,
+) -> Iteration:
+    """The one line of the history; a refused trial has no decrease and no step size.
+
+    Args:
+        cost: of the trajectory that is kept.
+        predicted: decrease that the model promised.
+        actual: decrease that there was.
+        eps: the step size.
+        work: what the trial took, and what decided on it.
+        M: tasks of a mini-batch.
+        seconds: since planning began.
+    """
+    return Iteration(
+        cost=cost,
+        predicted=predicted,
+        actual=actual,
+        eps=eps,
+        trials=1,
+        evaluations=work.tasks / M,
+        sketches=0.0,
+        seconds=seconds,
+        part_evaluations=work.parts / M,
+    )
+
+
+def _completed(
+    nominal: Trajectory[Rollout], trial: Trajectory[Rollout], left_out: Mapping[int, LeftOut]
+) -> Trajectory[Rollout]:
+    """The nominal with the cost of the mini-batches that it did not look at: the training's, and
+    what the steps that it left out would have changed later."""
+    costs, counted = list(nominal.state_costs), list(nominal.kept.counted)
+    for t, stage in left_out.items():
+        counted[t] = trial.kept.counted[t]
+        costs[t] = trial.state_costs[t] + stage.worth
+    return replace(nominal, state_costs=costs, kept=replace(nominal.kept, counted=counted))
+
+
+def _promised(
+    trial: Trajectory[Rollout],
+    nominal: Trajectory[Rollout],
+    left_out: Mapping[int, LeftOut],
+    prior: Prior,
+) -> float:
+    """Decrease that the weights of those mini-batches promise that the nominal did not look at."""
+    total = 0.0
+    for t, stage in left_out.items():
+        w, u = trial.actions[t].to(stage.g), nominal.actions[t].to(stage.g)
+        precision = float(prior.precisions(len(trial.actions))[t])
+        change = (w - prior.mu).square().sum() - (u - prior.mu).square().sum()
+        total -= float(stage.g @ (w - u)) + 0.5 * precision * float(change)
+    return total
+
+
+def by_chance(mine: Sequence[Tensor], theirs: Sequence[Tensor], errors: float) -> float:
+    """By how much the sum of `mine` may be above that of `theirs`: so many standard `errors` of
+    the difference, from the differences of single tasks."""
+    each = torch.cat([a - b for a, b in zip(mine, theirs, strict=True)])
+    if len(each) < 2:
+        return 0.0
+    return errors * float(each.std()) * math.sqrt(len(each))
