@@ -135,7 +135,9 @@ def weighter_options(
     given = component.options
     if steps is not None:
         shares: Mapping[str, float] = getattr(make, "from_steps", {})
-        given = {**{name: round(share * steps) for name, share in shares.items()}, **given}
+        for name, share in shares.items():
+            if given.get(name) is None:  # a run folder writes down what was not given as None
+                given[name] = round(share * steps)
     if not isinstance(entry, WeighterEntry):
         return options_for(make, given, "weighter")
     return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior", "cost"))
