@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 
 from benchmarks.measure import Ratio, prepare_process, race, report
 from benchmarks.windows import Scene, scene
+from towpath.recipes.component import Component
 from towpath.recipes.components import make_weighter
 from towpath.weighters import WEIGHTERS, Dirichlet, MiniBatchWeighter, Weighter, wants_targets
 
@@ -69,7 +70,7 @@ def bound_of(name: str, weighter: Weighter) -> float | None:
 
 def over_uniform(here: Scene, rounds: int) -> list[Ratio]:
     """The times of whole plans over those of uniform weights, each warmed up by a window."""
-    made = {n: make_weighter({"name": n, **READY.get(n, {})}) for n in WEIGHTERS}
+    made = {n: make_weighter(Component(n, READY.get(n, {}))) for n in WEIGHTERS}
 
     def plan(weighter: Weighter, state: Any) -> Any:
         targets = here.targets if wants_targets(weighter) else None
