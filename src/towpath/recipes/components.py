@@ -132,7 +132,7 @@ def weighter_options(
     """
     entry = named(WEIGHTERS, component, "weighter", allowed)
     make = entry.make if isinstance(entry, WeighterEntry) else entry
-    given = component.options
+    given = dict(component.options)
     if steps is not None:
         shares: Mapping[str, float] = getattr(make, "from_steps", {})
         for name, share in shares.items():
