@@ -62,7 +62,7 @@ POSIX_SIGNALS = [
     "sigwait",
 ]
 WINDOWS = f"""
-import os, signal, subprocess, sys
+import os, shutil, signal, subprocess, sys
 # other people's packages are for other people to simulate: they are imported as they are here
 import jinja2, jsonargparse, matplotlib.figure, numpy, PIL.Image, pooch, rich.progress
 import safetensors.torch, scipy.ndimage, scipy.optimize, scipy.stats, torch, yaml
@@ -75,6 +75,8 @@ for name in {POSIX_CALLS!r}:
 for name in {POSIX_SIGNALS!r}:
     if hasattr(signal, name):
         delattr(signal, name)
+# Windows has it by another way than the one that was just taken from it
+shutil.disk_usage = lambda path: shutil._ntuple_diskusage(2**40, 0, 2**40)
 """
 MSVCRT = """
 import errno, types

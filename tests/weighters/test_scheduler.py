@@ -142,6 +142,21 @@ def test_with_an_inner_loop_the_third_input_compares_support_with_query():
     assert seen[1] is None
 
 
+def test_the_reward_is_the_targets_accuracy_after_the_step():
+    torch.manual_seed(1)
+    learner = tp.learners.ProtoNet(nn.Linear(4, 3, dtype=torch.float64))
+    tasks = [classification((1, 1), seed=i) for i in range(5)]
+    goals = [classification((1, 1), seed=90 + i) for i in range(4)]
+    optimizer = torch.optim.SGD(learner.module.parameters(), lr=0.5)
+    objective = tp.Objective(learner)
+    plan = tp.ATS().plan(objective, learner.module, optimizer, [tasks], targets=[goals])
+    accuracies = objective.evaluate(plan.params, goals).accuracies
+    assert accuracies is not None
+    assert 0 < float(accuracies.mean()) < 1, "otherwise a mean says little"
+    found = plan.weighter_state["rule"]["mean_reward"]
+    assert found == pytest.approx(float(accuracies.mean()))
+
+
 @pytest.mark.parametrize(
     "make", [lambda: tp.ATS(sample=0), lambda: tp.ATS(steps=0), lambda: tp.ATS(rate=-1.0)]
 )

@@ -113,6 +113,24 @@ def loss_after(name: str, u: Tensor) -> float:
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
+def test_the_influence_at_virtual_sgd_is_the_derivative_of_the_loss_after_plain_sgd(name):
+    s, _ = answer(name, lambda targets: targets.influence(U, sgd=True))
+    params, _ = warm(name)
+    rows = torch.stack([flat_gradient(params, [one]) for one in TASKS])
+    x = torch.cat([p.reshape(-1) for p in params.values()])
+
+    def after(u: Tensor) -> float:
+        moved = x - LR * u @ rows
+        return float(loss({"a": moved[:12].reshape(3, 4), "b": moved[12:]}, TARGETS))
+
+    h = 1e-5
+    for i in range(M):
+        e = torch.zeros(M, dtype=torch.float64)
+        e[i] = h
+        assert float(s[i]) == pytest.approx((after(U - e) - after(U + e)) / (2 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
 def test_the_influence_ahead_is_the_derivative_of_the_targets_loss_in_the_weights(name):
     s, _ = answer(name, lambda targets: targets.influence(U))
     h = 1e-5

@@ -132,10 +132,12 @@ def weighter_options(
     """
     entry = named(WEIGHTERS, component, "weighter", allowed)
     make = entry.make if isinstance(entry, WeighterEntry) else entry
-    given = component.options
+    given = dict(component.options)
     if steps is not None:
         shares: Mapping[str, float] = getattr(make, "from_steps", {})
-        given = {**{name: round(share * steps) for name, share in shares.items()}, **given}
+        for name, share in shares.items():
+            if given.get(name) is None:  # a run folder writes down what was not given as None
+                given[name] = round(share * steps)
     if not isinstance(entry, WeighterEntry):
         return options_for(make, given, "weighter")
     return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior", "cost"))

@@ -2,7 +2,6 @@
 and an oracle for experiments with wrong labels."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from towpath.control.quadratic import solve
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -31,7 +31,7 @@ class GradientAgreement(MiniBatchWeighter):
         reference="Eshratifar et al. 2018, who let it be negative",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Inner products with the summed gradient, clamped at 0 and normalised."""
         inner = (batch.gradients @ batch.gradients.sum(0)).double().clamp_min(0.0)
         total = inner.sum()
@@ -58,7 +58,7 @@ class MGDA(MiniBatchWeighter):
         reference="Sener and Koltun 2018",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The quadratic programme on the simplex."""
         J = batch.gradients.double()
         gram = (J @ J.T).cpu().numpy()
@@ -85,7 +85,7 @@ class Oracle(MiniBatchWeighter):
         reference="a bound for experiments",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Uniform over the tasks that are not marked as mislabelled."""
         marked = [0.0 if info.get("mislabelled") else 1.0 for info in batch.infos]
         clean = batch.losses.new_tensor(marked)

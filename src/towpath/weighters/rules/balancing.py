@@ -6,7 +6,6 @@ step; here a group counts when it appears, and what it remembers is of its last 
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
@@ -14,6 +13,7 @@ from towpath.dynamics import Adam
 from towpath.validation import at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.groups import each, groups_of, means, shared
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.trained import column, step_groups, with_groups
@@ -55,11 +55,11 @@ class FAMO(MiniBatchWeighter):
         at_least("FAMO", "rate", self.rate, 0.0)
         at_least("FAMO", "weight_decay", self.weight_decay, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"xi": {}, "loss": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Learn from how the groups moved since they were last seen, then weigh."""
         groups = groups_of(batch)
         losses = batch.losses.double().cpu().clamp_min(SMALLEST_LOSS)
@@ -104,11 +104,11 @@ class DWA(MiniBatchWeighter):
         if self.temperature == 0:
             raise ValueError("DWA found temperature=0; expected a number above 0, such as 2.")
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"last": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The softmax of the ratios known before this mini-batch."""
         groups = groups_of(batch)
         last: dict[str, list[float]] = state["last"]
@@ -145,11 +145,11 @@ class Uncertainty(MiniBatchWeighter):
     def __post_init__(self) -> None:
         at_least("Uncertainty", "rate", self.rate, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"s": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The weights at s, then a step of s."""
         groups = groups_of(batch)
         s = with_groups(state["s"], groups, 0.0)

@@ -8,7 +8,7 @@ solved to machine precision by one root search, where the paper runs SLSQP.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from towpath.validation import at_least
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -128,7 +129,7 @@ class Exploration(_ByLoss):
         reference="the paper's baseline",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """argmin -u.l - ln p(u)."""
         return batch.losses.new_tensor(self._weigh(batch.losses)), state
 
@@ -145,6 +146,6 @@ class Exploitation(_ByLoss):
         reference="the paper's baseline",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """argmin u.l - ln p(u)."""
         return batch.losses.new_tensor(self._weigh(-batch.losses)), state

@@ -6,7 +6,6 @@ the optimiser's own geometry (`towpath.weighters.rules.targets`).
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,6 +13,7 @@ from torch import Tensor
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card, Point
 from towpath.weighters.rules.groups import groups_of, means, shared
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import share_of
@@ -41,7 +41,7 @@ class L2RW(MiniBatchWeighter):
         point=Point("1 step, to first order", "plain SGD", "clamped at 0, normalised", "none"),
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Inner products with the targets' gradient, clamped at 0 and normalised."""
         inner = batch.along(batch.targets.gradient).double().clamp_min(0.0)
         total = inner.sum()
@@ -87,7 +87,7 @@ class OPUS(MiniBatchWeighter):
             if self.sample == 0:
                 raise ValueError("OPUS found sample=0; expected a share above 0, such as 0.5.")
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The softmax, or a draw from it."""
         s = batch.targets.influence().double()
         deviation = s.std(correction=0)
@@ -144,11 +144,11 @@ class DoGE(MiniBatchWeighter):
         at_least("DoGE", "rate", self.rate, 0.0)
         between("DoGE", "floor", self.floor, 0.0, 1.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"log": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """A step of ascent, then the groups' weights."""
         groups = groups_of(batch)
         influence = means(batch.targets.influence(), groups)

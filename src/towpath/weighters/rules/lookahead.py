@@ -5,7 +5,7 @@ unit of its weight lowers the targets' loss.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from towpath.validation import at_least
 from towpath.weighters.card import Card, Point
 from towpath.weighters.rules.clusters import clustered, nearest
 from towpath.weighters.rules.groups import each, groups_of, sums
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.trained import step_groups, with_groups
@@ -57,7 +58,7 @@ class MWLMAML(MiniBatchWeighter):
     def __post_init__(self) -> None:
         at_least("MWLMAML", "rounds", self.rounds, 0)
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The weights after the last projection."""
         M = len(batch)
         w = np.full(M, 1.0 / M)
@@ -104,11 +105,11 @@ class AutoLambda(MiniBatchWeighter):
         at_least("AutoLambda", "rate", self.rate, 0.0)
         at_least("AutoLambda", "start", self.start, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"lambda": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """A step of lambda, then its weights."""
         groups = groups_of(batch)
         held = with_groups(state["lambda"], groups, self.start)
@@ -173,11 +174,11 @@ class Nested(MiniBatchWeighter):
         at_least("Nested", "clusters", self.clusters, 1)
         at_least("Nested", "first", self.first, self.clusters)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No weight that moved, no task seen, no cluster."""
         return {"w": {}, "seen": [], "centres": []}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The kinds of the tasks, a step of their weights, and these weights."""
         M = len(batch)
         kinds, state = self._kinds(batch, state)
@@ -195,7 +196,7 @@ class Nested(MiniBatchWeighter):
         kept = {**state["w"], **{kind: value for kind, value in w.items() if kind != UNKNOWN}}
         return each(w, kinds) / M, {**state, "w": kept}
 
-    def _kinds(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    def _kinds(self, batch: MiniBatch, state: Memory) -> tuple[list[str], Memory]:
         """The kind of each task, and the state with what was learnt of kinds."""
         classes = [
             None if info.get("group") else sorted({str(c) for c in info.get("classes", ())})

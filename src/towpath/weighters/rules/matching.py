@@ -1,7 +1,7 @@
 """Weights that make the mini-batch look like the targets, whatever the losses say."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from torch import Tensor
 from towpath.control.quadratic import solve
 from towpath.validation import at_least
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import equal
@@ -50,7 +51,7 @@ class AlphaMAML(MiniBatchWeighter):
     def __post_init__(self) -> None:
         at_least("AlphaMAML", "ridge", self.ridge, 0.0)
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The quadratic programme on the simplex."""
         M = len(batch)
         if len(batch.targets) == 0:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,6 +9,7 @@ from torch import Tensor
 from towpath.dynamics import Adam
 from towpath.validation import at_least
 from towpath.weighters.card import Card, Point
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.trained import column, step_vector, untrained
@@ -52,7 +52,7 @@ class MetaWeightNet(MiniBatchWeighter):
         at_least("MetaWeightNet", "rate", self.rate, 0.0)
         at_least("MetaWeightNet", "weight_decay", self.weight_decay, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """The network before training, Adam's moments with it."""
         generator = torch.Generator().manual_seed(self.seed)
         draws = torch.rand(3 * HIDDEN + 1, generator=generator, dtype=torch.float64, device="cpu")
@@ -60,7 +60,7 @@ class MetaWeightNet(MiniBatchWeighter):
         theta[2 * HIDDEN :] /= math.sqrt(HIDDEN)
         return {"theta": untrained(theta.tolist())}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """A step of the network, then its weights."""
         losses = batch.losses.detach().double().cpu()
         theta = column(state["theta"]["values"]).requires_grad_()

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from towpath.control.quadratic import project_simplex
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card
 from towpath.weighters.rules.groups import each, groups_of, shared, sums
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -47,7 +47,7 @@ class CVaR(MiniBatchWeighter):
         if self.tail == 0:
             raise ValueError("CVaR found tail=0; expected a fraction above 0, such as 0.5.")
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The cap for the hardest tasks until the weights sum to 1."""
         losses = batch.losses
         cap = min(1.0, 1.0 / (self.tail * len(losses)))
@@ -84,11 +84,11 @@ class GroupDRO(MiniBatchWeighter):
     def __post_init__(self) -> None:
         at_least("GroupDRO", "rate", self.rate, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"q": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Raise the groups that do badly, then weigh by group."""
         groups = groups_of(batch)
         before = state["q"]
@@ -137,11 +137,11 @@ class TRMAML(MiniBatchWeighter):
     def __post_init__(self) -> None:
         at_least("TRMAML", "rate", self.rate, 0.0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No group seen yet."""
         return {"p": {}}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The groups' weights as they are, then a step of ascent."""
         groups = groups_of(batch)
         p = dict(state["p"])

@@ -25,6 +25,7 @@ from towpath.objective.live import Values
 from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.targets import BadTargetsError, Targets
@@ -46,10 +47,10 @@ class _Memory:
     """What outlives a window: mini-batches seen, and what the rule itself remembers."""
 
     step: int
-    rule: dict[str, Any]
+    rule: Memory
 
     @classmethod
-    def of(cls, state: Mapping[str, Any] | None, initial: dict[str, Any]) -> "_Memory":
+    def of(cls, state: Mapping[str, Any] | None, initial: Memory) -> "_Memory":
         # copies: a rule that changes lists in place must not change the caller's
         if not state:
             return cls(0, copy.deepcopy(initial))
@@ -60,7 +61,7 @@ class _Memory:
             )
         return cls(int(state["step"]), copy.deepcopy(dict(state["rule"])))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Memory:
         return {"step": self.step, "rule": self.rule}
 
 
@@ -119,15 +120,15 @@ class MiniBatchWeighter(ABC):
         _check_signature(cls)
 
     @abstractmethod
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Weights `[M]`, >= 0, of one mini-batch, and what to remember for the next."""
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """What the rule remembers before the first mini-batch."""
         return {}
 
     @staticmethod
-    def memory_since_0_1(state: Mapping[str, Any], step: int) -> dict[str, Any]:
+    def memory_since_0_1(state: Mapping[str, Any], step: int) -> Memory:
         """The state of a checkpoint as `plan` takes it; towpath 0.1 kept the rule's part alone."""
         if set(state) == {"step", "rule"}:
             return dict(state)

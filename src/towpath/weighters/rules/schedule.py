@@ -6,12 +6,13 @@ gains must be more than what training on these tasks at the end would gain.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
 from towpath.validation import at_least
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import equal
@@ -42,7 +43,7 @@ class TrustedOnly(MiniBatchWeighter):
         if self.after is not None:
             at_least(type(self).__name__, "after", self.after, 0)
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """All tasks, or the trusted ones."""
         if self.after is None:
             raise ValueError(

@@ -11,7 +11,7 @@ All parameters are one vector Theta `[4961]`, in the rule's state with Adam's mo
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from towpath.flat import Layout
 from towpath.validation import at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.influence import drawn
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.trained import column, step_vector, untrained
@@ -86,7 +87,7 @@ class ATS(MiniBatchWeighter):
         if self.steps is not None:
             at_least("ATS", "steps", self.steps, 1)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """A scheduler before training, as torch initialises such layers; no reward yet."""
         generator = torch.Generator().manual_seed(self.seed)
 
@@ -105,7 +106,7 @@ class ATS(MiniBatchWeighter):
         theta = LAYOUT.flatten(parts).tolist()
         return {"theta": untrained(theta), "mean_reward": 0.0, "rewards": 0}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Draw, look what it does, learn from it."""
         k = min(self.sample, len(batch))
         theta = column(state["theta"]["values"]).requires_grad_()

@@ -6,7 +6,6 @@ harm (docs/results).
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from torch import Tensor
 from towpath.data.episode import ROUNDING
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -60,7 +60,7 @@ class Trim(MiniBatchWeighter):
             raise ValueError("Trim found keep=0; expected a share above 0, such as 0.7.")
         at_least("Trim", "warmup", self.warmup, 0)
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """1/k for the k tasks of lowest loss."""
         if batch.step < self.warmup:
             return equal(batch), state
@@ -103,11 +103,11 @@ class Mixture(MiniBatchWeighter):
         at_least("Mixture", "window", self.window, 2)
         at_least("Mixture", "warmup", self.warmup, 0)
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """No loss seen yet."""
         return {"losses": []}
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The posterior of the lower component, normalised."""
         losses = batch.losses.double().cpu().numpy()
         latest = [*state["losses"], *losses.tolist()][-self.window :]

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from towpath.dynamics import Adam, AdamDynamics, State
 from towpath.flat import Layout
+from towpath.weighters.rules.memory import Memory
 
 Group = list[float]
 """value, m, v and steps of one group's number"""
@@ -25,13 +26,13 @@ def column(numbers: Sequence[float]) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64, device="cpu")
 
 
-def untrained(values: Sequence[float]) -> dict[str, Any]:
+def untrained(values: Sequence[float]) -> Memory:
     """A vector before its first step, as it stands in a rule's state."""
     zeros = [0.0] * len(values)
     return {"values": list(values), "m": zeros, "v": list(zeros), "steps": 0}
 
 
-def step_vector(adam: Adam, held: Mapping[str, Any], gradient: Tensor) -> dict[str, Any]:
+def step_vector(adam: Adam, held: Mapping[str, Any], gradient: Tensor) -> Memory:
     """One step of Adam on a vector that is trained as a whole."""
     layout = Layout(("values",), (gradient.shape,))
     x, m, v = (column(held[name]) for name in ("values", "m", "v"))

@@ -1,13 +1,13 @@
 """Every task weighs the same, and random weights as a control."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from towpath.validation import at_least
 from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.seeds import stage_seed
@@ -24,7 +24,7 @@ class Uniform(MiniBatchWeighter):
         fails="where tasks are wrong, or drawn from another mix than the test's",
     )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """1/M for each of the M tasks."""
         return torch.full_like(batch.losses, 1.0 / len(batch)), state
 
@@ -54,7 +54,7 @@ class Random(MiniBatchWeighter):
         if self.concentration == 0:
             raise ValueError("Random found concentration=0; expected a number above 0, such as 1.")
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """A draw that does not look at the losses."""
         generator = torch.Generator().manual_seed(stage_seed(self.seed, batch.step))
         shape = torch.full((len(batch),), self.concentration, dtype=torch.float64, device="cpu")
