@@ -86,15 +86,12 @@ LONG_FUNCTIONS = {
     "cli/main.py: _add_runs",
     "control/ilqr.py: ilqr",
     "objective/objective.py: Objective.evaluate",
-    "training/loop.py: _train",
-    "training/setup.py: prepare",
     "weighters/tow/part.py: steer",
     "weighters/tow/planner.py: TOW.plan",
     "weighters/tow/problem.py: WindowProblem.rollout",
 }
 LONG_SIGNATURES = {
     "objective/objective.py: Objective.evaluate",
-    "reports/sections/planner.py: _over_time",
     "weighters/tow/problem.py: WindowProblem.__init__",
 }
 SOURCES = sorted(ROOT.rglob("*.py"))
@@ -210,9 +207,8 @@ WITHOUT_A_TEST_FILE = {
     "learners": 10,
     "objective": 6,
     "recipes": 5,
-    "reports": 12,
-    "runs": 6,
-    "training": 11,
+    "reports": 10,
+    "training": 10,
     "weighters": 16,
 }
 """how many modules of a room (of the root: "") have no `tests/<room>/test_<module>.py`"""
