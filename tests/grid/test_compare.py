@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from scipy import stats
 from tests.training.runs import TINY, Killed, Silent, Stopping, outcome, records, tiny
 from towpath.cli.main import main
 from towpath.grid.compare import begin_comparison, run_comparison
+from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.runs.comparison import read_comparison
 from towpath.runs.plain import plain_json
+from towpath.training import train
 from towpath.training.setup import prepare
 
 WEIGHTERS = ["uniform", "exploration", "exploitation", "tow", "tow-targets"]
@@ -197,3 +200,14 @@ def test_the_runs_of_a_comparison_take_their_recipes_as_values(tmp_path, counted
     run_comparison(spec, Silent())
     assert counted["recipes"] == []
     assert len(counted["texts"]) == 2  # each run's own file, to see that it is the run's
+
+
+def test_a_run_of_a_comparison_is_the_run_that_train_would_have_made(tmp_path):
+    recipe = replace(tiny(**SHORT), weighter=Component("fine-tune"))
+    begin_comparison(tmp_path / "both", recipe, ["fine-tune"], [0])
+    run_comparison(tmp_path / "both", Silent())
+    train(tmp_path / "alone", recipe, Silent())
+    one, other = tmp_path / "both" / "fine-tune-seed0", tmp_path / "alone"
+    assert outcome(one) == outcome(other)
+    ours, theirs = ((path / "config.yaml").read_text() for path in (one, other))
+    assert ours == theirs

@@ -131,8 +131,7 @@ def missing_runs(
         command: the words of the command line, for the record.
     """
     # all options of each weighter; refuses a misspelt name or option before anything runs
-    steps = spec.recipe.training.steps
-    options = {c.label: weighter_options(c.component, allowed, steps) for c in spec.contestants}
+    options = {c.label: weighter_options(c.component, allowed) for c in spec.contestants}
     # whole paths: a run may be taken up in another folder, or on another machine
     root = None if data_root is None else str(expanded(data_root).resolve())
     jobs = []
