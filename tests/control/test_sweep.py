@@ -1,5 +1,7 @@
 """Low-rank sweep, diagonal sweep and condensed problem against dense matrices."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,8 +18,12 @@ from towpath.control import (
     condensed_sweep,
     costate_gradient,
 )
+from towpath.control.sweep import Sweep
 
-VALUES = {"diagonal": backward_sweep, "exact": low_rank_sweep}
+VALUES: dict[str, Callable[..., Sweep | None]] = {
+    "diagonal": backward_sweep,
+    "exact": low_rank_sweep,
+}
 problems = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 10**6),

@@ -457,7 +457,9 @@ def test_targets_that_are_always_bad_end_no_training(fault, fast):
 
 def parted(objective: tp.Objective) -> tp.Objective:
     return tp.Objective.from_function(
-        objective.source.function, "mse", part=lambda task, share: (task[0][:2], task[1][:2], task[2])
+        objective.source.function,
+        "mse",
+        part=lambda task, share: (task[0][:2], task[1][:2], task[2]),
     )
 
 

@@ -82,7 +82,15 @@ class ClosedLoop(Bounds):
         prior: Prior,
         value: ValueKind,
     ) -> Direction | Status:
-        """The gains of the sweep."""
+        """The gains of the sweep.
+
+        Args:
+            model: the linear-quadratic model of the trajectory.
+            actions: `[T, M]`, those of the trajectory.
+            states: its states z_t `[k, P]`.
+            prior: the prior of the weights.
+            value: which value function the gains come from.
+        """
         return feedback(model, actions, states, prior, value)
 
 
@@ -108,7 +116,15 @@ class Convex(Bounds):
         prior: Prior,
         value: ValueKind,  # noqa: ARG002  the condensed problem is exact
     ) -> Direction | Status:
-        """The best feasible weights of the condensed problem."""
+        """The best feasible weights of the condensed problem.
+
+        Args:
+            model: the linear-quadratic model of the trajectory.
+            actions: `[T, M]`, those of the trajectory.
+            states: not looked at.
+            prior: the prior of the weights.
+            value: not looked at.
+        """
         return constrained(model, actions, prior, self)
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:
