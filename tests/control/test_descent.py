@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from towpath.control import Model, Prior, StageModel, TerminalCost
+from towpath.control import ActionPrior, Model, StageModel, TerminalCost
 from towpath.control.bounds import Project
 from towpath.control.descent import Direction, constrained, feedback
 
@@ -34,7 +34,7 @@ def first_shift(Q: np.ndarray) -> float:
 @pytest.mark.parametrize("curvature", [-0.401, -0.45])
 def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvature):
     beta, u = 1.0, torch.full((2, 2), 0.5, dtype=F64)
-    direction = constrained(crafted(curvature), u, Prior(beta, 0.5), Project())
+    direction = constrained(crafted(curvature), u, ActionPrior(beta, 0.5), Project())
     assert isinstance(direction, Direction)
     # by hand: the state moves by s = -(J'u_1 + J'u_2) and costs s + curvature/2 s^2
     j = np.array([1.0, 0.5, 1.0, 0.5])
@@ -50,7 +50,7 @@ def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvatur
 def test_the_feedback_sweep_shifts_the_stage_that_is_indefinite(value):
     beta, C, u = 1.0, -0.41, torch.full((2, 2), 0.5, dtype=F64)
     states = [torch.zeros(1, 1, dtype=F64)] * 2
-    direction = feedback(crafted(C), u, states, Prior(beta, 0.5), value)
+    direction = feedback(crafted(C), u, states, ActionPrior(beta, 0.5), value)
     assert isinstance(direction, Direction)
     # by hand, the last stage first: Q_uu = beta I + C j j', q_u = -j, Q_xu = -C j
     j = np.array([1.0, 0.5])

@@ -4,10 +4,10 @@ import math
 
 import torch
 
-from towpath.control import Prior, Search, Trajectory, Work
+from towpath.control import ActionPrior, Search, Trajectory, Work
 from towpath.control.descent import Direction
 
-FREE = Prior(0.0, 0.0)
+FREE = ActionPrior(0.0, 0.0)
 
 
 class World:

@@ -16,6 +16,8 @@ from tests.oracles.low_rank import low_rank_sweep
 from tests.oracles.training import random_tasks
 from tests.weighters.problems import F64, Problem, quadratic, regression, start_of
 from towpath.control.sweep import SWEEPS
+from towpath.recipes.components import weighter_options
+from towpath.recipes.typed import RecipeError
 from towpath.weighters.start import Start
 from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.problem import WindowProblem
@@ -164,3 +166,22 @@ def test_the_exact_value_gives_the_same_plan_as_a_low_rank_sweep(optimiser, monk
     torch.testing.assert_close(condensed.weights, low_rank.weights, rtol=1e-9, atol=1e-11)
     diagonal = problem.plan(replace(tow, value="diagonal"))
     assert float((diagonal.weights - condensed.weights).abs().max()) > 1e-9
+
+
+# objects in place of words
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"bounds": "towpath.control.bounds.Simplex"},
+        {"bounds": {"class_path": "towpath.control.bounds.Simplex"}},
+        {"cost": "towpath.weighters.tow.cost.OwnTasks"},
+        {"cost": {"class_path": "towpath.weighters.tow.cost.OwnTasks"}},
+    ],
+)
+def test_a_recipe_names_bounds_by_a_word_and_never_a_class(option):
+    with pytest.raises(RecipeError):
+        weighter_options({"name": "tow", **option})
+    assert weighter_options({"name": "tow", "bounds": "simplex"})["bounds"] == "simplex"
+    assert "cost" not in weighter_options({"name": "tow"})
