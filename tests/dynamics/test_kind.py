@@ -49,7 +49,7 @@ def test_adamw_decays_apart_from_the_gradient_unless_a_group_says_otherwise():
 def test_plain_sgd_keeps_nothing():
     assert not TorchSGD().keeps({"momentum": 0.0})
     assert TorchSGD().keeps({"momentum": 0.9})
-    entry = {}
+    entry: dict[str, object] = {}
     TorchSGD().write_steps(entry, 3)
     assert entry == {}
 
@@ -59,6 +59,6 @@ def test_a_counter_stays_the_kind_of_tensor_that_it_was():
     TorchAdam().write_steps(entry, 5)
     assert entry["step"].dtype is torch.float64
     assert number(entry["step"]) == 5.0
-    fresh = {}
+    fresh: dict[str, torch.Tensor] = {}
     TorchAdam().write_steps(fresh, 2)
     assert fresh["step"].dtype is torch.get_default_dtype()
