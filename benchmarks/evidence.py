@@ -19,13 +19,17 @@ from PIL import Image
 
 from benchmarks.results import Finished, index, page, remerge
 from towpath import data
-from towpath.grid.compare import ASKED, RESULT
+from towpath.runs.comparison import RESULT
+from towpath.runs.comparison_spec import SPEC
+from towpath.weighters import WEIGHTERS
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"
     "tow-targets,tow-targets-fast,oracle"
 )
 SHORT = "uniform,exploitation,tow-targets,oracle"
+RIVALS = ",".join(n for n in WEIGHTERS if not n.startswith("tow")) + ",tow-targets,tow-targets-fast"
+"""every rule of the literature, and ours"""
 TRUSTED_BIRDS = 10
 TOWPATH = (sys.executable, "-m", "towpath")
 
@@ -120,6 +124,37 @@ EXPERIMENTS = {
         150,
         "alphabets drawn by a Zipf law (exponent 2), trusted tasks and test from a uniform mix",
         overrides=noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"}),
+    ),
+    "rivals-40": Experiment(
+        "omniglot-noise",
+        RIVALS,
+        400,
+        "every weighting of the literature, 40 per cent wrong query labels, 20 trusted tasks",
+        seeds="0,1",
+    ),
+    "rivals-0": Experiment(
+        "omniglot-noise",
+        RIVALS.replace(",oracle", ""),
+        400,
+        "every weighting of the literature where no label is wrong",
+        seeds="0,1",
+        overrides=noise(0.0),
+    ),
+    "rivals-zipf": Experiment(
+        "omniglot-noise",
+        RIVALS.replace(",oracle", ""),
+        400,
+        "every weighting of the literature, alphabets drawn by a Zipf law (exponent 2)",
+        seeds="0,1",
+        overrides=noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"}),
+    ),
+    "rivals-horizon-20": Experiment(
+        "omniglot-noise",
+        "uniform,pds,pds:keep=0.4,tow-targets",
+        400,
+        "the horizon that PDS was published with, 40 per cent wrong query labels",
+        seeds="0,1",
+        overrides=noise(0.4, **{"training.horizon": "20"}),
     ),
     "domain-shift": Experiment(
         "mini-imagenet-protonet",
@@ -238,7 +273,7 @@ def run(folder: Path, names: list[str]) -> None:
     for name in names:
         if name == "domain-shift":
             part_birds(folder)
-        begun = (folder / name / ASKED).is_file()
+        begun = (folder / name / SPEC).is_file()
         words = ["resume", name] if begun else EXPERIMENTS[name].words(Path(name))
         with (folder / f"{name}.log").open("a") as log:
             done = subprocess.run(
@@ -263,7 +298,7 @@ def main() -> None:
         run(folder, names)
     elif command == "pages":
         for name in names:
-            if (folder / name / ASKED).is_file():
+            if (folder / name / SPEC).is_file():
                 remerge(folder / name, EXPERIMENTS[name].weighters.split(","))
         pages = [
             Finished(

@@ -3,13 +3,12 @@
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from benchmarks.measure import write
 from towpath.recipes.reading import read_recipe
 from towpath.training import train
 from towpath.training.estimate import Estimate
-from towpath.training.reporter import Unheard
+from towpath.training.reporter import SilentReporter
 
 RUNS = (
     ("omniglot-protonet", "uniform", 100),
@@ -25,7 +24,7 @@ RUNS = (
 TARGET = 0.25
 
 
-class Noting(Unheard):
+class Noting(SilentReporter):
     """A reporter that keeps the prediction."""
 
     seconds = 0.0
@@ -48,8 +47,8 @@ def ratio(name: str, weighter: str, steps: int, folder: Path) -> float:
         ],
     )
     told = Noting()
-    summary: dict[str, Any] = train(folder / f"{name}-{weighter}", recipe, told)
-    return float(told.seconds / summary["timing"]["seconds"])
+    summary = train(folder / f"{name}-{weighter}", recipe, told)
+    return float(told.seconds / summary.timing.seconds)
 
 
 def main() -> None:

@@ -6,25 +6,31 @@ markers of the project's README, with the picture above it.
 """
 
 import json
-import re
 import shlex
 import shutil
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
 from matplotlib.figure import Figure
 
-from towpath.grid.compare import ASKED, RESULT, compared
 from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import audit
 from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.reruns import differences, paper_recipe
 from towpath.reports.sections.paper import TABLE_1
-from towpath.runs.folder import plain_json
-from towpath.training.summary import weight_by_label
+from towpath.runs.comparison import (
+    ComparedRun,
+    Comparison,
+    compared,
+    read_comparison,
+    write_comparison,
+)
+from towpath.runs.comparison_spec import ComparisonSpec, label_of
+from towpath.runs.folder import RunFolder
+from towpath.runs.plain import Json, plain_json
+from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
+from towpath.runs.scores import PairedDifference
 
 DOCS = Path("docs/results")
 README = Path("README.md")
@@ -53,61 +59,53 @@ class Finished:
         self.folder, self.name, self.about, self.column = folder, name, about, column
         self.command = shlex.join(["towpath", *words])
         asked = words[list(words).index("--weighters") + 1].split(",")
-        self.asked = [re.sub(r"[^\w.=+-]+", "_", weighter) for weighter in asked]
-        self.result: dict[str, Any] = json.loads((folder / RESULT).read_text())
-        self.recipe: dict[str, Any] = yaml.safe_load((folder / ASKED).read_text())["recipe"]
-        self.tests = list(self.result["runs"][0]["test"])
-        self.records = {run["folder"]: self._read(run["folder"]) for run in self.result["runs"]}
+        self.asked = [label_of(weighter) for weighter in asked]
+        self.result: Comparison = read_comparison(folder)
+        self.recipe: Recipe = ComparisonSpec.read(folder).recipe
+        self.tests = self.result.tests
+        self.records = {run.folder: self._read(run.folder) for run in self.result.runs}
 
-    def _read(self, run: str) -> list[dict[str, Any]]:
-        """The records, of the stream's own tasks: trusted ones, which come last, are not judged."""
-        own = self.recipe["training"]["meta_batch_size"]
-        kept = []
-        for line in (self.folder / run / "records.jsonl").read_text().splitlines():
-            record = json.loads(line)
-            if "weights" in record and "probe" not in record:
-                for key in ("weights", "tasks"):
-                    record[key] = record[key][:own]
-            kept.append(record)
-        return kept
+    def _read(self, run: str) -> list[Record]:
+        return list(RunFolder(self.folder / run).records())
 
-    def runs(self, label: str) -> list[dict[str, Any]]:
+    def runs(self, label: str) -> list[ComparedRun]:
         """A weighter's runs, one a seed."""
-        return [run for run in self.result["runs"] if run["label"] == label]
+        return self.result.of(label)
 
     def accuracy(self, label: str, test: str) -> str:
         """Mean over the seeds, in per cent, with the mean half-width of a seed's interval."""
-        runs = self.runs(label)
-        mean = statistics.fmean(100 * run["test"][test]["mean"] for run in runs)
-        width = statistics.fmean(100 * run["test"][test]["interval"] for run in runs)
+        scores = [run.summary.test[test] for run in self.runs(label)]
+        mean = statistics.fmean(100 * score.mean for score in scores)
+        width = statistics.fmean(100 * score.interval for score in scores)
         return f"{mean:.1f} ±{width:.1f}"
 
     def change(self, label: str, test: str) -> str:
         """Paired difference to the baseline, pooled over seeds, and seed by seed."""
-        found = self.result["differences"].get(label, {}).get(test)
+        found = self.result.differences.get(label, {}).get(test)
         if not found:
             return "-"
-        text = _signed(found)
-        if len(found["seeds"]) > 1:
-            text += " (" + ", ".join(_signed(one) for one in found["seeds"].values()) + ")"
+        text = _signed(found.pooled)
+        if len(found.seeds) > 1:
+            text += " (" + ", ".join(_signed(one) for one in found.seeds.values()) + ")"
         return text
 
     def ratio(self, label: str) -> str:
         """Weight of wrong tasks over clean ones."""
-        each = [weight_by_label(self.records[run["folder"]]) for run in self.runs(label)]
-        found = [one["ratio"] for one in each if one]
+        each = [run.summary.weight_by_label for run in self.runs(label)]
+        found = [one.ratio for one in each if one]
         return f"{statistics.fmean(found):.2f} : 1" if found else "-"
 
     def work(self, label: str) -> str:
         """Mini-batch evaluations over steps."""
-        return f"{statistics.fmean(r['evaluations'] / r['steps'] for r in self.runs(label)):.2f}"
+        each = [run.summary for run in self.runs(label)]
+        return f"{statistics.fmean(one.evaluations / one.steps for one in each):.2f}"
 
     def detector(self, label: str) -> float | None:
         """Area under the curve for wrong tasks, last 100 steps, mean of the seeds."""
         areas = [
             found.area_under_curve
             for run in self.runs(label)
-            if (found := audit(self.records[run["folder"]], DETECTOR_STEPS)) is not None
+            if (found := audit(self.records[run.folder], DETECTOR_STEPS)) is not None
         ]
         known = [area for area in areas if area is not None]
         return statistics.fmean(known) if known else None
@@ -115,40 +113,42 @@ class Finished:
     def agreements(self, label: str) -> list[float]:
         """Agreement of the targets, window by window, all seeds."""
         return [
-            record["plan"]["agreement"]
+            record.plan.agreement
             for run in self.runs(label)
-            for record in self.records[run["folder"]]
-            if "probe" not in record and (record.get("plan") or {}).get("agreement") is not None
+            for record in self.records[run.folder]
+            if isinstance(record, StepRecord)
+            and record.plan is not None
+            and record.plan.agreement is not None
         ]
 
 
-def _signed(one: dict[str, Any]) -> str:
-    mark = "" if one["excludes_zero"] else " n.s."
-    return f"{100 * one['mean']:+.1f} ±{100 * one['interval']:.1f}{mark}"
+def _signed(one: PairedDifference) -> str:
+    mark = "" if one.excludes_zero else " n.s."
+    return f"{100 * one.mean:+.1f} ±{100 * one.interval:.1f}{mark}"
 
 
 def remerge(folder: Path, weighters: Sequence[str]) -> None:
     """Write `comparison.json` again, of the runs of these weighters that are finished."""
-    asked = yaml.safe_load((folder / ASKED).read_text())
+    spec = ComparisonSpec.read(folder)
     done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
-    labels = [w for w in weighters if re.sub(r"[^\w.=+-]+", "_", w) in done]
-    (folder / ASKED).write_text(yaml.safe_dump({**asked, "weighters": labels}, sort_keys=False))
-    text = json.dumps(plain_json(compared(folder)), indent=1, ensure_ascii=False)
-    (folder / RESULT).write_text(f"{text}\n")
+    labels = [w for w in weighters if label_of(w) in done]
+    spec = ComparisonSpec.new(folder, spec.recipe, labels, spec.seeds)
+    spec.replace()
+    write_comparison(folder, compared(spec))
 
 
 def page(done: Finished) -> None:
     """The experiment's own page and figures."""
     result, recipe = done.result, done.recipe
-    noisy = any(run["weight_by_label"] for run in result["runs"])
+    noisy = any(run.summary.weight_by_label for run in result.runs)
     lines = [
         f"# {done.name}",
         "",
-        f"{done.about[0].upper()}{done.about[1:]}. Recipe `{result['recipe']}`, "
-        f"{recipe['training']['steps']} steps, T = {recipe['training']['horizon']}, M = "
-        f"{recipe['training']['meta_batch_size']}, {recipe['learner']['name']}, "
-        f"{recipe['backbone']['name']}, {recipe['optimizer']['name']} at "
-        f"{recipe['optimizer']['meta_lr']:g}, seeds {', '.join(map(str, result['seeds']))}.",
+        f"{done.about[0].upper()}{done.about[1:]}. Recipe `{result.recipe}`, "
+        f"{recipe.training.steps} steps, T = {recipe.training.horizon}, M = "
+        f"{recipe.training.meta_batch_size}, {recipe.learner.name}, "
+        f"{recipe.backbone.name}, {recipe.optimizer.name} at "
+        f"{recipe.optimizer.options['meta_lr']:g}, seeds {', '.join(map(str, result.seeds))}.",
         "",
         "```bash",
         done.command,
@@ -156,16 +156,16 @@ def page(done: Finished) -> None:
         "",
     ]
     for test in done.tests:
-        tasks = result["runs"][0]["test"][test]["tasks"]
+        tasks = result.runs[0].summary.test[test].tasks
         lines += _table(done, test, noisy)
         lines += [
             "",
             f"Accuracy in per cent on {tasks} fixed test tasks of {test}, 95% intervals; "
-            f"differences to {result['baseline']} are paired, task by task, pooled over the seeds "
+            f"differences to {result.baseline} are paired, task by task, pooled over the seeds "
             "(and for each seed). Evaluations are of whole mini-batches.",
             "",
         ]
-    missing = [w for w in done.asked if w not in done.result["weighters"]]
+    missing = [w for w in done.asked if w not in done.result.weighters]
     if missing:
         lines += [f"Asked for and not run yet: {', '.join(missing)}.", ""]
     lines += _agreement(done) + _paper(done)
@@ -175,19 +175,25 @@ def page(done: Finished) -> None:
         shutil.copy(picture, DOCS / f"{done.name}-{picture.name}")
         lines += [f"![{picture.stem}]({done.name}-{picture.name})", ""]
     (DOCS / f"{done.name}.md").write_text("\n".join(lines))
-    thin = {
-        **{key: result[key] for key in ("recipe", "weighters", "seeds", "baseline", "differences")},
+    whole = result.as_json()
+    thin: dict[str, Json] = {
+        **{key: whole[key] for key in ("recipe", "weighters", "seeds", "baseline", "differences")},
         "command": done.command,
-        "settings": _without_paths(recipe),
+        "settings": _without_paths(recipe.as_mapping()),
         "runs": [
-            {**{key: run[key] for key in KEPT}, "records": _thinned(done.records[run["folder"]])}
-            for run in result["runs"]
+            {**_kept(run.as_json()), "records": _thinned(done.records[run.folder])}
+            for run in result.runs
         ],
     }
-    (DOCS / f"{done.name}.json").write_text(json.dumps(thin, separators=(",", ":")))
+    text = json.dumps(plain_json(thin), separators=(",", ":"))
+    (DOCS / f"{done.name}.json").write_text(text)
 
 
-def _without_paths(value: Any) -> Any:
+def _kept(run: dict[str, Json]) -> dict[str, Json]:
+    return {key: run[key] for key in KEPT}
+
+
+def _without_paths(value: Json) -> Json:
     """Folders by their last part: where they lay is nobody's business."""
     if isinstance(value, dict):
         return {key: _without_paths(item) for key, item in value.items()}
@@ -197,12 +203,12 @@ def _without_paths(value: Any) -> Any:
 
 
 def _table(done: Finished, test: str, noisy: bool) -> list[str]:
-    base = done.result["baseline"]
+    base = done.result.baseline
     head = ["weighter", "accuracy", f"minus {base}", "evaluations a step", "seeds"]
     if noisy:
         head[3:3] = ["wrong : clean weight", "detector"]
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    for label in done.result["weighters"]:
+    for label in done.result.weighters:
         if not done.runs(label):
             lines.append(f"| {label} | not finished |" + " |" * (len(head) - 2))
             continue
@@ -217,7 +223,7 @@ def _table(done: Finished, test: str, noisy: bool) -> list[str]:
 
 def _agreement(done: Finished) -> list[str]:
     rows = []
-    for label in done.result["weighters"]:
+    for label in done.result.weighters:
         found = done.agreements(label)
         if len(found) > 3:
             low, middle, high = statistics.quantiles(found, n=4)
@@ -237,9 +243,9 @@ def _probes(done: Finished) -> list[str]:
     found: dict[str, dict[int, list[float]]] = {}
     for records in done.records.values():
         for record in records:
-            if "probe" in record:
-                spread = [w * len(row) - 1 for row in record["weights"] for w in row]
-                found.setdefault(record["probe"], {})[record["step"]] = spread
+            if isinstance(record, ProbeRecord):
+                spread = [w * len(row) - 1 for row in record.weights for w in row]
+                found.setdefault(record.name, {})[record.step] = spread
     if not found:
         return []
     steps = sorted({step for each in found.values() for step in each})
@@ -278,7 +284,7 @@ def _probes(done: Finished) -> list[str]:
 
 
 def _paper(done: Finished) -> list[str]:
-    return beside_the_paper(done.column, Recipe.of(done.recipe)) if done.column else []
+    return beside_the_paper(done.column, done.recipe) if done.column else []
 
 
 def beside_the_paper(column: str, found: Recipe) -> list[str]:
@@ -301,22 +307,28 @@ def beside_the_paper(column: str, found: Recipe) -> list[str]:
     ]
 
 
-def _thinned(records: Iterable[dict[str, Any]], every: int = 20) -> list[dict[str, Any]]:
+def _thinned(records: Iterable[Record], every: int = 20) -> list[Json]:
     """Loss, agreement and trust in wrong tasks every few steps, and all validations."""
-    kept = []
+    kept: list[Json] = []
     for record in records:
-        if "validation" in record:
-            mean = record["validation"]["mean"]
-            kept.append({"step": record["step"], "validation": round(mean, 4)})
-        elif "loss" in record and (record["step"] - 1) % every == 0:
-            line = {"step": record["step"], "loss": round(record["loss"] or 0.0, 4)}
-            found = (record.get("plan") or {}).get("agreement")
-            if found is not None:
-                line["agreement"] = round(found, 3)
-            line["weights"] = [round(w, 4) for w in record["weights"]]
-            line["wrong"] = [i for i, t in enumerate(record["tasks"]) if t.get("mislabelled")]
-            kept.append(line)
+        if isinstance(record, ValidationRecord):
+            kept.append({"step": record.step, "validation": round(record.score.mean, 4)})
+        elif isinstance(record, StepRecord) and (record.step - 1) % every == 0:
+            kept.append(_thin(record))
     return kept
+
+
+def _thin(record: StepRecord) -> dict[str, Json]:
+    """A mini-batch's own tasks: trusted ones are not judged."""
+    line: dict[str, Json] = {"step": record.step, "loss": round(record.loss or 0.0, 4)}
+    found = None if record.plan is None else record.plan.agreement
+    if found is not None:
+        line["agreement"] = round(found, 3)
+    both = zip(record.weights, record.tasks, strict=True)
+    own = [(weight, task) for weight, task in both if not task.get("trusted")]
+    line["weights"] = [round(weight, 4) for weight, _ in own]
+    line["wrong"] = [i for i, (_, task) in enumerate(own) if task.get("mislabelled")]
+    return line
 
 
 def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
@@ -333,7 +345,7 @@ def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
     ]
     for done in pages:
         for test in done.tests:
-            for i, label in enumerate(done.result["weighters"]):
+            for i, label in enumerate(done.result.weighters):
                 if not done.runs(label):
                     continue
                 where = f" ({test})" if len(done.tests) > 1 else ""
@@ -377,7 +389,7 @@ def _readme(noisy: Finished, clean: Finished) -> None:
         "| weighter | seeds | 40% wrong labels | minus uniform | no wrong labels | minus uniform |",
         "|---|---|---|---|---|---|",
     ]
-    for label in noisy.result["weighters"]:
+    for label in noisy.result.weighters:
         if not noisy.runs(label):
             continue
         other = clean.runs(label)

@@ -22,7 +22,8 @@ import torch
 import towpath as tp
 from benchmarks.measure import RESULTS, Ratio, machine, prepare_process, report
 from benchmarks.windows import real_set, scene
-from towpath.distributed.ranks import ALONE, Ranks, launched
+from towpath.distributed.launch import launched
+from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.traffic import Traffic
 from towpath.weighters import Weighter
 

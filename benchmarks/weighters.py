@@ -1,19 +1,41 @@
-"""Exploration's exact solution against SLSQP on the same problem: python benchmarks/weighters.py.
+"""What weighters cost: python -m benchmarks weighters.
 
-Both are called in turn on the same losses; printed are medians, and their ratio (at least 10).
+Every registered weighter plans the same window in turns with uniform weights, after a warm-up of
+each: the ratios of their times. Bounds: rules without targets at most 1.05 of uniform, with two
+targets a mini-batch at most 1.6, look-ahead rules at most 2.0; those that plan or train a network
+are stated only.
+
+Exploration's exact solution against SLSQP, in turns on the same losses: medians, and their ratio
+(at least 10).
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from towpath.weighters import Dirichlet
+from benchmarks.measure import Ratio, prepare_process, race, report
+from benchmarks.windows import Scene, scene
+from towpath.recipes.component import Component
+from towpath.recipes.components import make_weighter
+from towpath.weighters import WEIGHTERS, Dirichlet, MiniBatchWeighter, Weighter, wants_targets
 
 Array = npt.NDArray[np.float64]
 CONCENTRATION, ROUNDS = 1.2, 101
+READY: dict[str, dict[str, Any]] = {
+    # past their beginning, where they only weigh equally
+    "trim": {"warmup": 0},
+    "mixture": {"warmup": 0},
+    "fine-tune": {"after": 0},
+    "nested": {"clusters": 20, "first": 50},
+}
+FREE, WITH_TARGETS, AHEAD = 1.05, 1.6, 2.0
+STATED = ("ats",)
+"""rules without a bound"""
 
 
 def slsqp(losses: Array) -> Array:
@@ -37,7 +59,48 @@ def seconds(solve: Callable[[Array], Array], losses: Array) -> float:
     return time.perf_counter() - began
 
 
+def bound_of(name: str, weighter: Weighter) -> float | None:
+    """The largest ratio to uniform that a weighter may have, if any."""
+    if not isinstance(weighter, MiniBatchWeighter) or name in STATED:
+        return None
+    if not weighter.wants_targets:
+        return FREE
+    return AHEAD if weighter.target_evaluations > 1 else WITH_TARGETS
+
+
+def over_uniform(here: Scene, rounds: int) -> list[Ratio]:
+    """The times of whole plans over those of uniform weights, each warmed up by a window."""
+    made = {n: make_weighter(Component(n, READY.get(n, {}))) for n in WEIGHTERS}
+
+    def plan(weighter: Weighter, state: Any) -> Any:
+        targets = here.targets if wants_targets(weighter) else None
+        return weighter.plan(
+            here.objective, here.params, here.optimizer, here.window, targets=targets, state=state
+        )
+
+    held = {name: plan(weighter, None).weighter_state for name, weighter in made.items()}
+    ratios = race(
+        {name: partial(plan, weighter, held[name]) for name, weighter in made.items()},
+        base="uniform",
+        rounds=rounds,
+    )
+    bounds = {name: bound_of(name, weighter) for name, weighter in made.items()}
+    report("weighters", ratios, {"scene": here.name, "bounds": bounds})
+    for ratio in ratios:
+        bound = bounds[ratio.name]
+        if bound is not None and ratio.ratio > bound:
+            print(f"  {ratio.name}: {ratio.ratio:.2f}, above its bound of {bound}")
+    return ratios
+
+
 def main() -> None:
+    """Both parts."""
+    prepare_process()
+    over_uniform(scene("protonet", step=5), rounds=5)
+    against_slsqp()
+
+
+def against_slsqp() -> None:
     """Print a line for each number of tasks."""
     generator = np.random.default_rng(0)
     exact = Dirichlet(CONCENTRATION).maximise

@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import torch
 
-from towpath.data.folders import CACHE_VARIABLE
+from towpath.data.locations import CACHE_VARIABLE
 
 torch.set_num_threads(1)
 # a shell's background job ignores Ctrl-C, and so would the processes that the tests interrupt

@@ -5,14 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from towpath.weighters import WEIGHTERS
+from towpath.weighters import WEIGHTERS, guide
 
 ROOT = Path(__file__).parents[1]
 # a page whose Python goes on from its shell commands runs whole in a test of its own
 WHOLE = {"your-own-data.md": "tests/test_your_own_data.py"}
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
     if page.name not in WHOLE
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -48,6 +52,14 @@ def test_the_page_of_weighters_names_them_all_and_shows_how_to_add_one():
     assert any("class InverseGradient(tp.MiniBatchWeighter)" in block for block in blocks(page))
 
 
+def test_the_tables_of_weighters_are_those_of_the_cards():
+    """After a change of a card: towpath weighters list --markdown."""
+    page = (ROOT / "docs" / "weighters.md").read_text(encoding="utf-8")
+    for name, made in (("weighters", guide.table()), ("factorial", guide.factorial_table())):
+        found = page.split(f"<!-- {name}: ")[1].split("-->\n", 1)[1].split("\n<!-- end -->")[0]
+        assert found == made
+
+
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
 
 
@@ -55,6 +67,16 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
 def test_the_links_of_a_page_lead_somewhere(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_files_that_contributors_are_sent_to_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "(CONTRIBUTING.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:src|tests|docs)/[\w/.-]+)`", text))
+    assert len(paths) > 15
+    invented = {"src/towpath/room/name.py", "tests/room/test_name.py"}  # of an example
+    assert invented <= paths
+    assert [path for path in sorted(paths - invented) if not (ROOT / path).exists()] == []
 
 
 def test_every_page_of_results_is_in_their_index():

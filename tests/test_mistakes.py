@@ -144,6 +144,11 @@ CASES = {
         "[1, 28, 28]; expected [1, 14, 14]",
         "data.image_size",
     ),
+    "the same classes in train and test": (
+        recipe(data={"name": "pictures", "image_size": 14}),
+        "has the class 'a' in validation and in test and train",
+        "data.shared_classes: true",
+    ),
     "options that targets exclude": (
         recipe(weighter={"name": "tow-targets", "terminal": "replay"}),
         "terminal='replay'",

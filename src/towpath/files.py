@@ -1,11 +1,11 @@
-"""The one reader and writer of the disk.
+"""All reading and writing of files, with error messages for users.
 
 Reading opens regular files only, also through links: a FIFO would wait for ever. Writing is atomic
 (a reader sees all of a file or none), takes the place of nothing or of a regular file, never of a
 link, a folder, a FIFO or a device, and leaves nothing behind when it fails. A file at a place that
 its user named is an `Output`: it does not take the place of what somebody else made.
 
-What goes wrong is a `FileError`, one sentence that calls a permission problem a permission problem.
+Every failure is a `FileError` whose message tells the user what went wrong and what to do.
 """
 
 import errno
@@ -34,7 +34,7 @@ REASONS = {
     errno.EDQUOT: ("the disk quota is used up", "Make room on the disk, or choose another place"),
     errno.EFBIG: ("the file would be too large", "Make it smaller, or choose another place"),
 }
-"""What went wrong in plain words, and what to do, by the system's number."""
+"""By the system's error number: what went wrong in plain words, and what to do."""
 
 KINDS = (
     (stat.S_ISLNK, "a link"),
@@ -45,14 +45,14 @@ KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 LARGEST_TEXT = 256 * 2**20
-"""bytes of the files that are read whole; what a run or a user writes is far smaller"""
+"""the most bytes of a file that is read whole; what a run or a user writes is far smaller"""
 _SIGNATURE_WITHIN = 4096
 
 
 class FileError(OSError, ValueError):
-    """A file that cannot be read or written; the message is one sentence for the user.
+    """A file cannot be read or written; the message is meant for the user.
 
-    Whoever handles the system's errors (`OSError`) or wrong input (`ValueError`) handles it too.
+    Code that handles errors of the system (`OSError`) or wrong input (`ValueError`) handles it too.
     """
 
     def __init__(self, message: str, reason: str = "") -> None:
@@ -61,7 +61,13 @@ class FileError(OSError, ValueError):
 
 
 def problem(error: OSError, path: object, doing: str = "used") -> FileError:
-    """The system's error about a path as a sentence; `doing` is a participle: read, written."""
+    """Return a `FileError` that explains an error of the system to the user.
+
+    Args:
+        error: the error of the system.
+        path: the path as the user knows it.
+        doing: what was tried, as a participle: read, written.
+    """
     known = REASONS.get(error.errno or 0)
     reason, remedy = known or (error.strerror or str(error), "Check the path and the disk")
     return FileError(
@@ -71,7 +77,7 @@ def problem(error: OSError, path: object, doing: str = "used") -> FileError:
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """The path with `~` for the user's home; `~nobody-of-this-name` stays as it is."""
+    """Return the path with `~` replaced by the home folder; an unknown `~user` stays as it is."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -79,7 +85,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def inside(folder: Path, name: str, what: str) -> Path:
-    """`folder / name`, if the name is that of an entry of the folder and does not lead out of it.
+    """Return `folder / name`; raise a `FileError` if the name would lead out of the folder.
 
     Args:
         folder: where the entry will be.
@@ -98,7 +104,7 @@ def inside(folder: Path, name: str, what: str) -> Path:
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """The file, opened for reading; FileError unless it is a regular file, or a link to one."""
+    """Open a regular file, or a link to one, for reading; anything else is a `FileError`."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with _worded(path, "read"):
         _require_regular(path, os.stat(path))  # before opening: that alone can rewind a tape
@@ -112,12 +118,15 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def check_readable(path: Path) -> None:
-    """FileError unless the path is a regular file that we may read; for libraries that open it."""
+    """Raise a `FileError` unless the path is a regular file that can be read.
+
+    It is for files that a library will open by itself.
+    """
     open_regular(path).close()
 
 
 def read_bytes(path: Path, largest: int = LARGEST_TEXT) -> bytes:
-    """The content of a regular file."""
+    """Return the content of a regular file; one of more than `largest` bytes is a `FileError`."""
     with open_regular(path) as stream, _worded(path, "read"):
         content = stream.read(largest + 1)
     if len(content) > largest:
@@ -130,7 +139,7 @@ def read_bytes(path: Path, largest: int = LARGEST_TEXT) -> bytes:
 
 
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
-    """The text of a regular file in UTF-8."""
+    """Return the text of a regular file; text that is not UTF-8 is a `FileError`."""
     try:
         return read_bytes(path, largest).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -145,33 +154,33 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Make a file in a folder of ours, or replace the regular file of that name."""
+    """Write a file atomically in a folder that towpath owns, replacing a regular file there."""
     _require_replaceable(path)
     with _beside(path, content) as beside:
         os.replace(beside, path)
 
 
 def check_replaceable(path: Path) -> None:
-    """FileError unless nothing, or a regular file, is at the path."""
+    """Raise a `FileError` if something else than a regular file is at the path."""
     _require_replaceable(path)
 
 
 @dataclass(frozen=True)
 class Output:
-    """A file that a command leaves at a place which its user named.
+    """A file that a command writes to a path which its user named.
 
-    Nothing is replaced but what we wrote ourselves, which begins with the `signature`; `force`
-    replaces any other regular file as well.
+    It replaces only files that towpath wrote, which it recognises by the `signature` at their
+    beginning; with `force` it replaces any regular file.
     """
 
     path: Path
     force: bool = False
     signature: bytes = b""
-    """what stands within the first bytes of our own files of this kind; empty where they cannot be
-    told from others"""
+    """bytes near the beginning of every file of this kind that towpath writes; empty if such files
+    cannot be recognised"""
 
     def check(self) -> None:
-        """FileError if it will not be possible to write: to be said before the work, not after."""
+        """Raise a `FileError` if the file cannot be written; call it before the work, not after."""
         found = _require_replaceable(self.path)
         if found is not None and not self.force and not self._is_ours():
             raise FileError(
@@ -187,7 +196,7 @@ class Output:
             raise problem(OSError(errno.EACCES, ""), self.path, "written")
 
     def write(self, content: bytes) -> None:
-        """Write the file; FileError if something is in its place."""
+        """Write the file; raise a `FileError` if it may not replace what is there."""
         self.check()
         new = not os.path.lexists(self.path)
         with _beside(self.path, content) as beside:
@@ -215,7 +224,7 @@ def _put_where_nothing_is(beside: str, path: Path) -> None:
 
 @contextmanager
 def _beside(path: Path, content: bytes) -> Iterator[str]:
-    """The content on the disk under a passing name in the same folder, made if it is not there."""
+    """The content on disk under a temporary name in the same folder, which is made if missing."""
     with _worded(path, "written"), new_folder(path.parent):
         descriptor, beside = tempfile.mkstemp(prefix=".", suffix=".partial", dir=path.parent)
         try:
@@ -232,7 +241,7 @@ def _beside(path: Path, content: bytes) -> Iterator[str]:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[None]:
-    """The folder, with those above it; what was made is removed again if the block fails."""
+    """Make the folder and those above it; what was made is removed again if the block fails."""
     made: list[Path] = []
     try:
         with _worded(folder, "made"):
@@ -249,7 +258,7 @@ def new_folder(folder: Path) -> Iterator[None]:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether a folder is there; what else is there is an error, not a no."""
+    """Whether a folder is there; anything else in its place is an error, not False."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -270,7 +279,7 @@ def _umask() -> int:
 
 @contextmanager
 def _worded(path: Path, doing: str) -> Iterator[None]:
-    """The system's errors as FileErrors about the path that the user knows."""
+    """Turn errors of the system into FileErrors about the path that the user knows."""
     try:
         yield
     except FileError:

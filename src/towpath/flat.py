@@ -1,6 +1,6 @@
-"""Named parameters as one vector: the state `x [P]` that the planner steers.
+"""Named parameters as one vector: the `x [P]` that the planner steers.
 
-`Layout` remembers names and shapes; `flatten` and `unflatten` are inverse to each other and
+`Layout` stores the names and shapes. `flatten` and `unflatten` are inverse to each other, and
 neither copies more than once.
 """
 
@@ -15,34 +15,34 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Layout:
-    """Names and shapes of the parameters in the order of the vector."""
+    """The names and shapes of the parameters, in their order in the vector."""
 
     names: tuple[str, ...]
     shapes: tuple[torch.Size, ...]
     part: tuple[int, int] | None = None
-    """the coordinates that `expand` is for, where it is not for all"""
+    """the first coordinate and the one after the last of what `expand` returns; None for all"""
 
     @classmethod
     def of(cls, params: Mapping[str, Tensor]) -> "Layout":
-        """The layout of a dictionary of parameters, in its order."""
+        """Return the layout of a dictionary of parameters, in the order of the dictionary."""
         return cls(tuple(params), tuple(p.shape for p in params.values()))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Number of coordinates of each parameter."""
+        """The number of coordinates (tensor elements) of each parameter."""
         return tuple(math.prod(shape) for shape in self.shapes)
 
     @property
     def total(self) -> int:
-        """P, the number of coordinates."""
+        """P, the number of coordinates of all parameters together."""
         return sum(self.sizes)
 
     def flatten(self, tensors: Sequence[Tensor]) -> Tensor:
-        """One tensor a parameter, in order, as a vector `[P]`."""
+        """Join one tensor for each parameter, in the order of the layout, to a vector `[P]`."""
         return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
     def unflatten(self, vector: Tensor) -> dict[str, Tensor]:
-        """Views of a vector `[P]` under the parameters' names and shapes."""
+        """Return views of a vector `[P]` by the parameters' names, in the parameters' shapes."""
         pieces = torch.split_with_sizes(vector, list(self.sizes))
         return {
             name: piece.view(shape)
@@ -50,7 +50,12 @@ class Layout:
         }
 
     def expand(self, values: Sequence[float], like: Tensor) -> Tensor | float:
-        """One number a parameter as a coefficient of the vector: a float where all agree."""
+        """Spread one number for each parameter over the vector; a float if all are equal.
+
+        Args:
+            values: the numbers, in the order of the layout.
+            like: a tensor with the dtype and device of the result.
+        """
         if len(set(values)) == 1:
             return values[0]
         each = torch.tensor(values, dtype=torch.float64, device="cpu")

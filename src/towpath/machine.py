@@ -1,4 +1,4 @@
-"""What differs between machines and systems: cores, and locks on folders."""
+"""What differs between machines and operating systems: cores, and locks on folders."""
 
 import os
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ except ImportError:  # everywhere else
     msvcrt = None  # type: ignore[assignment]
 
 LOCK_FILE = ".lock"
-"""in a locked folder, where the system cannot lock the folder itself"""
+"""the file to lock in a folder, on systems that cannot lock the folder itself"""
 
 
 class LockedError(Exception):
-    """Another process holds the lock."""
+    """The folder is locked by another process."""
 
 
 def available_cores() -> int:
-    """Cores that this process may use: what `taskset`, a scheduler or a container left of them."""
+    """Return how many cores `taskset`, a scheduler or a container lets this process use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -31,11 +31,11 @@ def available_cores() -> int:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The folder for this process alone; LockedError where another has it.
+    """Lock a folder for this process; raise a LockedError if another process has locked it.
 
-    The lock is the system's and ends with the process, however that ends. On POSIX it is on the
-    folder itself and leaves no file; on Windows it is on a file in it. A file system that knows no
-    locks, and a system with neither kind, let everybody in.
+    It is a lock of the operating system, which ends with the process, however that ends. On POSIX
+    it is on the folder itself and leaves no file; on Windows it is on a file in the folder. On a
+    file system or an operating system without such locks, nothing is locked.
     """
     if fcntl is not None:
         place = os.open(folder, os.O_RDONLY)

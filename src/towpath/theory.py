@@ -1,4 +1,4 @@
-"""The convergence theorem of the paper as functions: what it promises, and what it needs.
+"""The convergence theorem of the paper as functions: its bound, and its assumptions.
 
 The theorem covers MAML with one inner step, trained by plain SGD. With `z` drawn uniformly from the
 iterates `x_1 .. x_T`, it says
@@ -32,7 +32,7 @@ Array = npt.NDArray[np.float64]
 
 
 class OutsideTheoryError(ValueError):
-    """The numbers given violate an assumption of the theorem."""
+    """The numbers that were passed violate an assumption of the theorem."""
 
 
 def _checked(name: str, value: float, *, zero: bool) -> float:
@@ -49,7 +49,9 @@ def _tasks(tasks: int) -> int:
 
 
 def weight_deviation(weights: Iterable[Sequence[float]]) -> float:
-    """delta: the largest `|u_t - 1/M|_2` over mini-batches.
+    """Return delta, the largest `|u_t - 1/M|_2` over mini-batches.
+
+    Each item of `weights` is the task weights of one mini-batch.
 
     >>> round(weight_deviation([[0.5, 0.5], [0.8, 0.2]]), 6)  # sqrt(0.3^2 + 0.3^2)
     0.424264
@@ -66,11 +68,11 @@ def weight_deviation(weights: Iterable[Sequence[float]]) -> float:
 
 
 def gradient_sigma(lipschitz: float, *, inner_lr: float = 0.0, smoothness: float = 0.0) -> float:
-    """sigma: a bound on the standard deviation of a sample's gradient.
+    """Return sigma, a bound on the standard deviation of a sample's gradient.
 
-    The paper takes 2L. That bounds the gradient at the adapted parameters; the gradient of the
-    outer loop is `(I - gamma H)` times it, of norm up to `(1 + gamma S) L`. So with an inner step
-    give `inner_lr` and `smoothness`: the result is then `2 L (1 + gamma S)`.
+    The paper takes 2L, which bounds the deviation of the gradient at the adapted parameters. The
+    gradient of the outer loop is `(I - gamma H)` times it, of norm up to `(1 + gamma S) L`. So pass
+    `inner_lr` and `smoothness` for an inner step; the result is then `2 L (1 + gamma S)`.
     """
     L = _checked("lipschitz", lipschitz, zero=True)
     gamma = _checked("inner_lr", inner_lr, zero=True)
@@ -78,7 +80,7 @@ def gradient_sigma(lipschitz: float, *, inner_lr: float = 0.0, smoothness: float
 
 
 def weighted_sigma(sigma: float, delta: float, tasks: int) -> float:
-    """sigma~ = sigma (delta + 1/sqrt(M)): the same for the weighted loss of a mini-batch."""
+    """Return sigma~ = sigma (delta + 1/sqrt(M)), sigma for the weighted loss of a mini-batch."""
     delta = _checked("delta", delta, zero=True)
     return _checked("sigma", sigma, zero=True) * (delta + 1 / math.sqrt(_tasks(tasks)))
 
@@ -86,7 +88,14 @@ def weighted_sigma(sigma: float, delta: float, tasks: int) -> float:
 def adapted_smoothness(
     smoothness: float, inner_lr: float, hessian_lipschitz: float, lipschitz: float
 ) -> float:
-    """S~ = S (1 + gamma S)^2 + gamma rho L: smoothness of the loss after one inner step."""
+    """Return S~ = S (1 + gamma S)^2 + gamma rho L, the smoothness of the loss after adaptation.
+
+    Args:
+        smoothness: S, the Lipschitz constant of the gradient of a sample's loss.
+        inner_lr: gamma, the learning rate of the one inner step.
+        hessian_lipschitz: rho, the Lipschitz constant of the Hessian of a sample's loss.
+        lipschitz: L, the Lipschitz constant of a sample's loss.
+    """
     S = _checked("smoothness", smoothness, zero=False)
     gamma = _checked("inner_lr", inner_lr, zero=True)
     rho = _checked("hessian_lipschitz", hessian_lipschitz, zero=True)
@@ -94,18 +103,24 @@ def adapted_smoothness(
 
 
 def weight_sum_bound(delta: float, tasks: int) -> float:
-    """delta sqrt(M) + 1: no mini-batch's weights sum to more."""
+    """Return delta sqrt(M) + 1, which the weights of no mini-batch exceed in sum."""
     return _checked("delta", delta, zero=True) * math.sqrt(_tasks(tasks)) + 1
 
 
 def largest_learning_rate(adapted: float, delta: float, tasks: int) -> float:
-    """2 / (S~ (delta sqrt(M) + 1)): the theorem holds for meta learning rates below it."""
+    """Return 2 / (S~ (delta sqrt(M) + 1)); the theorem holds for meta learning rates below it.
+
+    Args:
+        adapted: S~, from `adapted_smoothness`.
+        delta: how far the weights move from uniform, from `weight_deviation`.
+        tasks: M, the tasks of a mini-batch.
+    """
     return 2 / (_checked("adapted", adapted, zero=False) * weight_sum_bound(delta, tasks))
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The right-hand side of the theorem and what it is made of.
+    """The right-hand side of the theorem, epsilon_0 + kappa / T, and its two constants.
 
     >>> bound = Bound(meta_lr=0.1, adapted=2.0, sigma=1.0, loss_bound=1.0, delta=0.0, tasks=4,
     ...               initial_loss=1.0)
@@ -142,9 +157,9 @@ class Bound:
 
     @property
     def epsilon_0(self) -> float:
-        """What remains of the squared gradient norm however long training lasts.
+        """The part of the bound on the squared gradient norm that longer training does not reduce.
 
-        It does not vanish with delta, as the paper remarks: with uniform weights it is
+        The paper remarks that it vanishes with delta, but with uniform weights it still is
         `alpha sigma~^2 S~ / (2 - alpha S~)`.
         """
         spread = weighted_sigma(self.sigma, self.delta, self.tasks)
@@ -154,18 +169,25 @@ class Bound:
 
     @property
     def kappa(self) -> float:
-        """What training longer removes."""
+        """The constant of the part of the bound, `kappa / T`, that longer training reduces."""
         return 2 * self.initial_loss / self._denominator
 
     def after(self, steps: int) -> float:
-        """The bound on the mean squared gradient norm over the first `steps` iterates."""
+        """Return the bound on the mean squared gradient norm over the first `steps` iterates."""
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise OutsideTheoryError(f"steps is {steps!r}; expected a whole number of at least 1.")
         return self.epsilon_0 + self.kappa / steps
 
 
 def smallest_epsilon_0(meta_lr: float, loss_bound: float, delta: float, tasks: int) -> float:
-    """2 delta B sqrt(M) / alpha: epsilon_0 is never below it, whatever S~ and sigma are."""
+    """Return 2 delta B sqrt(M) / alpha; epsilon_0 is never below it, whatever S~ and sigma are.
+
+    Args:
+        meta_lr: alpha, the learning rate of SGD.
+        loss_bound: B, which no sample's loss exceeds.
+        delta: how far the weights move from uniform, from `weight_deviation`.
+        tasks: M, the tasks of a mini-batch.
+    """
     alpha = _checked("meta_lr", meta_lr, zero=False)
     B = _checked("loss_bound", loss_bound, zero=True)
     return 2 * _checked("delta", delta, zero=True) * B * math.sqrt(_tasks(tasks)) / alpha
@@ -173,7 +195,7 @@ def smallest_epsilon_0(meta_lr: float, loss_bound: float, delta: float, tasks: i
 
 @dataclass(frozen=True)
 class LossConstants:
-    """Constants of a loss of a model that is linear in its parameters, `g(x) = A x`."""
+    """The constants L, S and rho of a loss, for a model that is linear in its parameters: A x."""
 
     lipschitz: float
     smoothness: float
@@ -181,8 +203,9 @@ class LossConstants:
 
 
 def squared_error_constants(inputs: Array, target: Array, radius: float) -> LossConstants:
-    """The paper's row for `|A x - y|^2` where `|x| <= radius`; A is `[C, P]`, y is `[C]`.
+    """Return the constants of the squared error `|A x - y|^2` for `|x| <= radius`.
 
+    A, the `inputs`, is `[C, P]`, and y, the `target`, is `[C]`. As in the paper's table,
     L = 2 (radius |A'A| + |A'y|), S = 2 |A'A|, rho = 0 (operator norms).
     """
     A, y = np.asarray(inputs, dtype=np.float64), np.asarray(target, dtype=np.float64)
@@ -197,7 +220,7 @@ def squared_error_constants(inputs: Array, target: Array, radius: float) -> Loss
 
 
 def cross_entropy_constants(inputs: Array) -> LossConstants:
-    """Constants of softmax cross-entropy of the logits `A x`; A is `[C, P]`.
+    """Return the constants of softmax cross-entropy of the logits `A x`; A is `[C, P]`.
 
     The paper gives L = 2 |A|_1, which holds for the sum of absolute entries (not for the operator
     norm that its notation defines: see the tests), and no S or rho. With the spectral norm `s`:
@@ -225,7 +248,20 @@ def reasons_outside(
     targets: bool,
     fresh_tasks: bool = True,
 ) -> list[str]:
-    """Why the theorem does not speak of a run; empty where it does (if the loss is smooth)."""
+    """List the reasons why the theorem does not cover a run; none if it does.
+
+    That the loss is smooth is not checked.
+
+    Args:
+        optimizer: the name of the outer optimiser.
+        momentum: its momentum.
+        weight_decay: its weight decay.
+        learner: the name of the learner.
+        adaptation_steps: inner steps of an adaptation.
+        first_order: whether second derivatives were left out of the gradients.
+        targets: whether the weights were planned for trusted tasks.
+        fresh_tasks: whether every mini-batch drew new tasks.
+    """
     reasons = []
     if optimizer != "sgd":
         reasons.append(f"it was trained by {optimizer}; the theorem covers plain SGD")

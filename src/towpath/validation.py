@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters, worded once."""
+"""Checks of hyper-parameters, with the same error messages everywhere."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ from towpath.wording import nearest, quoted
 
 @dataclass(frozen=True)
 class Range:
-    """The bounds of an option, both included, declared in its annotation.
+    """The lowest and highest value of an option, declared in its annotation.
 
-    `steps: Annotated[int, Range(1, 10**8)]`; of a sequence, each number lies within. The upper
-    bound is far above every sensible value: it is there so that a slip of the keyboard is answered
-    at once instead of by a process that never ends.
+    An example is `steps: Annotated[int, Range(1, 10**8)]`. For a sequence, the bounds apply to each
+    number. The upper bound is far above every sensible value: it turns a typing mistake into an
+    error at once, instead of a process that never ends.
     """
 
     low: float
@@ -22,7 +22,7 @@ class Range:
 
 
 def declared_ranges(target: Callable[..., Any]) -> dict[str, Range]:
-    """The ranges that the signature of a class or a function declares, by the option's name."""
+    """Return the ranges that the signature of a class or function declares, by option name."""
     function = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     hints = get_type_hints(function, include_extras=True)
     found = {name: _range_in(hint) for name, hint in hints.items()}
@@ -38,19 +38,19 @@ def _range_in(hint: Any) -> Range | None:
 
 
 def check_ranges(target: Callable[..., Any], options: Mapping[str, Any], owner: str = "") -> None:
-    """ValueError if an option lies outside the range that its declaration in `target` gives.
+    """Raise a ValueError if an option is outside the range that `target` declares for it.
 
     Args:
         target: the class or function whose options these are.
-        options: the values, of the right types.
-        owner: the dotted name of the section, for the message.
+        options: the values by name; their types are not checked.
+        owner: the dotted name of the recipe's section, for the message.
     """
     for name, declared in declared_ranges(target).items():
         where = f"{owner}.{name}" if owner else name
         for value in _numbers(options.get(name)):
             if isinstance(value, bool):
                 raise ValueError(f"{where} is {value!r}; expected a whole number.")
-            if not value >= declared.low:  # NaN is not
+            if not value >= declared.low:  # also refuses NaN
                 kind = "a whole number of " if isinstance(value, int) else ""
                 raise ValueError(
                     f"{where} is {quoted(value)}; expected {kind}at least {declared.low:g}."
@@ -70,7 +70,14 @@ def _numbers(value: Any) -> Iterator[int | float]:
 
 
 def at_least(owner: str, name: str, value: float, low: float) -> None:
-    """ValueError unless `value` is a finite number not below `low`."""
+    """Raise a ValueError unless `value` is a finite number not below `low`.
+
+    Args:
+        owner: the class or function that has the option, for the message.
+        name: the name of the option.
+        value: the value that was passed.
+        low: the lowest value allowed.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(
             f"{owner} found {name}={value!r} of type {type(value).__name__}; expected a number."
@@ -82,7 +89,15 @@ def at_least(owner: str, name: str, value: float, low: float) -> None:
 
 
 def between(owner: str, name: str, value: float, low: float, high: float) -> None:
-    """ValueError unless `low <= value <= high`."""
+    """Raise a ValueError unless `value` is a number from `low` to `high`, both included.
+
+    Args:
+        owner: the class or function that has the option, for the message.
+        name: the name of the option.
+        value: the value that was passed.
+        low: the lowest value allowed.
+        high: the highest value allowed.
+    """
     at_least(owner, name, value, low)
     if value > high:
         raise ValueError(f"{owner} found {name}={value}; expected between {low:g} and {high:g}.")

@@ -1,7 +1,7 @@
-"""How towpath speaks: nearest spellings, values in messages, lines on a console, cells of a CSV.
+"""Text for users: suggested spellings, values in messages, lines on a console, cells of a CSV.
 
-Every message to a user is one line, of a length that can be read, and shows what a stranger wrote
-(file names, class names, values of a recipe) as it is: no markup, no line breaks, no formulas.
+Every message to a user is one line that is short enough to be read. Text from elsewhere (file
+names, class names, values of a recipe) is shown as it is, never taken for markup or a formula.
 """
 
 import difflib
@@ -10,28 +10,35 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 LONGEST_MESSAGE = 1500
-"""characters of a message; what was found stands at its beginning, what to do at its end"""
+"""the most characters of a message; its middle is cut, because what was found is at its beginning
+and what to do at its end"""
 LONGEST_VALUE = 200
-"""characters of a value that is quoted within a message"""
+"""the most characters of a value that is quoted within a message"""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Printer(Protocol):
-    """The part of a rich console that is used here."""
+    """The method of a rich console that is used here."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, as rich does."""
+        """Print the objects in the way of `rich.console.Console.print`."""
 
 
 def nearest(word: object, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """` Did you mean 'uniform'?` where a known word is close, else nothing."""
-    # what is long is no misspelling, and the comparison would take its time
+    """Return ` Did you mean 'uniform'?` if a known word is similar, else an empty string.
+
+    Args:
+        word: what was found.
+        known: the words that were expected.
+        cutoff: the least similarity, from 0 (any word) to 1 (the same word).
+    """
+    # Shortened, because comparing long text is slow, and it is no misspelling anyway.
     match = difflib.get_close_matches(str(word)[:LONGEST_VALUE].lower(), list(known), 1, cutoff)
     return f" Did you mean {match[0]!r}?" if match else ""
 
 
 def shortened(text: str, longest: int) -> str:
-    """The text, or its beginning and its end where it is longer than `longest` characters."""
+    """Return the text, or its beginning and end if it is longer than `longest` characters."""
     if len(text) <= longest:
         return text
     tail = longest // 3
@@ -39,18 +46,18 @@ def shortened(text: str, longest: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """`repr(value)`, shortened for a message."""
+    """Return `repr(value)`, shortened so that it fits into a message."""
     return shortened(repr(value), LONGEST_VALUE)
 
 
 def one_line(message: object) -> str:
-    """The message on one line that can be printed everywhere, and not too long to be read."""
+    """Return the message on one line, printable on every console and short enough to be read."""
     text = shortened(" ".join(str(message).split()), LONGEST_MESSAGE)
     return printable(text)
 
 
 def printable(text: str) -> str:
-    """The text with control signs, and bytes of file names that are no characters, escaped."""
+    """Return the text with control characters, and undecodable bytes of file names, escaped."""
     return "".join(c if _is_plain(c) else f"\\x{ord(c) & 0xFF:02x}" for c in text)
 
 
@@ -59,13 +66,13 @@ def _is_plain(character: str) -> bool:
 
 
 def say(console: Printer, text: str) -> None:
-    """A line of plain text: `[v2]` in a path is part of the path, not markup."""
+    """Print a line of plain text: `[v2]` in a path is part of the path, not markup."""
     console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def spreadsheet_cell(text: str) -> str:
-    """The text as a CSV's cell that no spreadsheet takes for a formula.
+    """Return the text as a cell of a CSV file that no spreadsheet takes for a formula.
 
-    An apostrophe before it is the spreadsheets' own sign for text.
+    If need be, it gets an apostrophe before it, which marks text in spreadsheets.
     """
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text

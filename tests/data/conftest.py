@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from towpath.data.folders import CACHE_VARIABLE, DATA_VARIABLE
+from towpath.data.locations import CACHE_VARIABLE, DATA_VARIABLE
 
 _REAL = os.environ.get(DATA_VARIABLE)
 

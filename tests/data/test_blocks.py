@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from towpath.data.build import split_pool
-from towpath.data.cache import Plan, StoredClass, is_stored, stored
+from towpath.data.cache import Blueprint, StoredClass, is_stored, stored
 from towpath.data.errors import DataError
 
 KEY = "fedcba9876543210" * 4
@@ -24,7 +24,9 @@ def large():
         StoredClass("train", "g", "b", half, half),
     )
     return split_pool(
-        "large", stored("set", KEY, lambda: Plan(classes, (ROWS, 1, 2**8, 2**9), fill)), "train"
+        "large",
+        stored("set", KEY, lambda: Blueprint(classes, (ROWS, 1, 2**8, 2**9), fill)),
+        "train",
     )
 
 

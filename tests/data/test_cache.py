@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from tests.data.makers import encoded, picture, write_tree, write_zip
-from towpath.data.cache import Plan, StoredClass, discard_if_damaged, is_stored, stored
+from towpath.data.cache import Blueprint, StoredClass, discard_if_damaged, is_stored, stored
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
+from towpath.data.own_folder import load_folder
 from towpath.data.source import content_key
 from towpath.files import write
 
 KEY = "0123456789abcdef" * 4
 
 
-def plan(value: int = 7, log: list | None = None, rows: int = 3):
+def blueprint(value: int = 7, log: list | None = None, rows: int = 3):
     def fill(images):
         if log is not None:
             log.append(value)
         images[:] = value
 
     classes = (StoredClass("train", "g", "קלאס", 0, rows),)
-    return lambda: Plan(classes, (rows, 1, 2, 2), fill, ("a note",))
+    return lambda: Blueprint(classes, (rows, 1, 2, 2), fill, ("a note",))
 
 
 def entry(cache):
@@ -33,8 +33,8 @@ def entry(cache):
 
 def test_a_second_load_builds_nothing(fresh_cache):
     log: list[int] = []
-    first = stored("set", KEY, plan(7, log))
-    second = stored("set", KEY, plan(8, log))
+    first = stored("set", KEY, blueprint(7, log))
+    second = stored("set", KEY, blueprint(8, log))
     assert log == [7]
     assert np.array_equal(first.images, second.images)
     assert second.classes == first.classes
@@ -46,7 +46,7 @@ def test_a_second_load_builds_nothing(fresh_cache):
 @pytest.mark.parametrize("file", ["images.npy", "classes.json"])
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "removed", "flipped"])
 def test_a_damaged_entry_is_built_again(fresh_cache, file, damage):
-    stored("set", KEY, plan(7))
+    stored("set", KEY, blueprint(7))
     path = entry(fresh_cache) / file
     content = bytearray(path.read_bytes())
     if damage == "removed":
@@ -57,20 +57,20 @@ def test_a_damaged_entry_is_built_again(fresh_cache, file, damage):
     else:
         path.write_bytes(content[: len(content) // 2] if damage == "truncated" else b"")
     log: list[int] = []
-    assert (stored("set", KEY, plan(9, log)).images == 9).all()
+    assert (stored("set", KEY, blueprint(9, log)).images == 9).all()
     assert log == [9]
-    assert (stored("set", KEY, plan(1, log)).images == 9).all()
+    assert (stored("set", KEY, blueprint(1, log)).images == 9).all()
 
 
 def test_damage_between_the_blocks_looked_at_is_found_by_verifying(fresh_cache):
     rows = 130 * 2**18  # 130 blocks of a megabyte: every other one is looked at on loading
-    stored("set", KEY, plan(7, rows=rows))
+    stored("set", KEY, blueprint(7, rows=rows))
     path = entry(fresh_cache) / "images.npy"
     with path.open("r+b") as stream:
         stream.seek(2**20 + 5000)  # block 1; loading looks at 0, 2, 4, ...
         stream.write(b"\0")
     log: list[int] = []
-    stored("set", KEY, plan(8, log, rows))
+    stored("set", KEY, blueprint(8, log, rows))
     assert log == []
     assert discard_if_damaged("set", KEY)
     assert not is_stored("set", KEY)
@@ -82,7 +82,7 @@ def test_a_build_that_fails_leaves_nothing(fresh_cache):
         raise DataError("unreadable image")
 
     with pytest.raises(DataError, match="unreadable"):
-        stored("set", KEY, lambda: Plan((), (1, 1, 2, 2), broken))
+        stored("set", KEY, lambda: Blueprint((), (1, 1, 2, 2), broken))
     assert list(fresh_cache.iterdir()) == []
 
 
@@ -91,7 +91,7 @@ def test_leftovers_of_killed_builds_are_swept_once_old(fresh_cache):
     old.mkdir(parents=True)
     young.mkdir()
     os.utime(old, (1, 1))
-    stored("set", KEY, plan())
+    stored("set", KEY, blueprint())
     assert not old.exists()
     assert young.exists()
 
@@ -102,7 +102,9 @@ def _build_slowly(value):
         images[:] = value
 
     classes = (StoredClass("train", "g", "c", 0, 3),)
-    return int(stored("set", KEY, lambda: Plan(classes, (3, 1, 2, 2), fill)).images[0, 0, 0, 0])
+    return int(
+        stored("set", KEY, lambda: Blueprint(classes, (3, 1, 2, 2), fill)).images[0, 0, 0, 0]
+    )
 
 
 def test_processes_that_build_at_once_agree(fresh_cache):
@@ -118,14 +120,14 @@ def test_a_cache_that_cannot_be_written_says_which_folder(fresh_cache):
     fresh_cache.mkdir()
     fresh_cache.chmod(stat.S_IRUSR | stat.S_IXUSR)
     with pytest.raises(DataError, match="TOWPATH_CACHE"):
-        stored("set", KEY, plan())
+        stored("set", KEY, blueprint())
 
 
 def test_a_cache_that_is_a_file_says_which_folder(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("TOWPATH_CACHE", str(tmp_path / "file"))
     with pytest.raises(DataError, match=r"cannot be written to .*file.*TOWPATH_CACHE"):
-        stored("set", KEY, plan())
+        stored("set", KEY, blueprint())
 
 
 def test_the_key_is_the_content_not_the_place(tmp_path, fresh_cache):

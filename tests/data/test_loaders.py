@@ -6,7 +6,7 @@ import tarfile
 import pytest
 
 from tests.data.makers import encoded, picture, write_tree, write_zip
-from towpath.data import DataError, load
+from towpath.data import SETS, DataError, load, present
 from towpath.data.omniglot import VALIDATION_ALPHABETS
 
 
@@ -111,6 +111,18 @@ def test_omniglot_ink_is_bright(tmp_path):
     white = dict.fromkeys(files, encoded(picture(0, "1").point(lambda _: 255).resize((105, 105))))
     write_tree(tmp_path, white)
     assert load("omniglot", tmp_path, "train").images.max() == 0
+
+
+def test_pools_and_the_registry_agree_on_ink_and_on_what_is_synthetic(tmp_path):
+    write_zip(tmp_path / "images_evaluation.zip", omniglot_files("evaluation"))
+    write_tree(tmp_path / "mini-imagenet", mini_tree())
+    write_tree(tmp_path, CUB)
+    options = {"glyphs": {"drawings": 1, "scripts": ("Hebrew",)}}
+    for name, entry in SETS.items():
+        assert present(name, tmp_path)
+        pool = load(name, tmp_path, "test", **options.get(name, {}))
+        assert (pool.synthetic, pool.ink_is_one) == (entry.synthetic, entry.ink_is_one), name
+    assert [name for name, entry in SETS.items() if entry.ink_is_one] == ["glyphs", "omniglot"]
 
 
 def test_omniglot_with_one_part_loads_it_and_names_the_other(tmp_path):

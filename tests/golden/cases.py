@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import yaml
 
-from tests.scale.processes import ended, torchrun
+from tests.distributed.processes import ended, torchrun
 from towpath.cli.main import main
 from towpath.weighters.registry import WEIGHTERS
 

@@ -26,6 +26,7 @@ CLOCKS = {"timing", "seconds", "training_seconds"}
 NOT_RESULTS = CLOCKS | {
     "versions",  # said once for the whole file of traces
     "records_bytes",  # the length of records.jsonl, which includes the clock's digits
+    "records_digest",  # of the same bytes
     "checksums",  # of the tensors, which are digested themselves
     "format",  # the version of the file format
 }

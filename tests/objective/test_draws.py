@@ -195,6 +195,32 @@ def test_a_learner_that_begins_to_draw_is_noticed_at_once():
         assert torch.equal(torch.get_rng_state(), before)
 
 
+def test_a_function_that_begins_to_draw_is_noticed_and_its_statistics_count_once():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2))
+    model.to(F64)[2].eval()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fn(params, task):
+        return torch.func.functional_call(model, dict(params), (task.query_x,)), task.query_y
+
+    known, window = tp.Objective.from_function(fn), [TASKS[:3], TASKS[2:]]
+    tp.Uniform().plan(known, model, optimizer, window)
+    model.train()
+    before = torch.get_rng_state()
+    plans = [
+        tp.Uniform().plan(objective, model, optimizer, window, seed=1)
+        for objective in (known, tp.Objective.from_function(fn))
+    ]
+    assert torch.equal(plans[0].final.x, plans[1].final.x)
+    assert all(
+        torch.equal(plans[0].buffers.after[name], value)
+        for name, value in plans[1].buffers.after.items()
+    )
+    assert int(plans[0].buffers.after["1.num_batches_tracked"]) == 6
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_a_model_that_draws_nothing_is_asked_side_by_side(monkeypatch):
     names = set()
     learner = ProtoNet(nn.Sequential(nn.Linear(4, 8), nn.Tanh()).to(F64))

@@ -34,7 +34,7 @@ def test_an_objective_of_a_subclass_is_made_from_a_function_by_its_own_init():
     objective = Named.from_function(fn, loss="mse")
     assert isinstance(objective, Named)
     assert objective.name == "mine"
-    assert objective.source.workers is None
+    assert isinstance(objective.source, FunctionTasks)
 
 
 def test_the_part_of_a_task_is_the_episodes_own_or_what_the_user_says():

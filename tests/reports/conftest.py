@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from towpath.cli.progress import ConsoleReporter
+from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.recipe import Recipe
-from towpath.training import begin_comparison, run_comparison
 
 
 @pytest.fixture(scope="session")

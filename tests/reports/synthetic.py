@@ -1,13 +1,19 @@
 """Run folders as the training loop writes them, with made-up numbers."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from towpath.grid.compare import ASKED, run_name
+from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
+from towpath.runs.comparison_spec import ComparisonSpec, run_name
+from towpath.runs.folder import RunFolder
+from towpath.runs.judged import WeightByLabel
+from towpath.runs.scores import Score
+from towpath.runs.summary import RunTiming, Summary
 
 GROUPS = [f"Alphabet {i}" for i in range(20)]
 WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
@@ -15,7 +21,7 @@ WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
 
 def recipe(**changes) -> Recipe:
     plain = Recipe(
-        name="made-up", data={"name": "omniglot"}, compare=list(WEIGHTERS), reproduces=""
+        name="made-up", data=Component("omniglot"), compare=list(WEIGHTERS), reproduces=""
     ).as_mapping()
     plain["trusted"] = {"count": 4, "per_batch": 2}
     return Recipe.of(plain | changes)
@@ -99,27 +105,35 @@ def write_run(
     finish(path, weighter, steps, seed, tasks, base)
 
 
+def summary(
+    base: Recipe, weighter: str, steps: int, seed: int, scores: Mapping[str, Score]
+) -> Summary:
+    """The final figures of a run that trained as long as its recipe says."""
+    return Summary(
+        recipe=base.name,
+        weighter=weighter,
+        seed=seed,
+        test={name: score.summary() for name, score in scores.items()},
+        steps=base.training.steps,
+        tasks_trained=10 * steps,
+        evaluations=3.0 * steps,
+        weight_by_label=WeightByLabel(0.5, 1.0),
+        timing=RunTiming(1.0, 1.0, 1.0 / steps),
+    )
+
+
 def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe):
-    """The final figures, of a run that trained as long as its recipe says."""
+    """The files of a run that has ended."""
     rng = np.random.default_rng([seed, len(weighter), 1])
-    names = (base.data["name"], *base.test.also)
-    scores = {n: {"accuracies": rng.random(tasks).tolist(), "losses": [1.0] * tasks} for n in names}
-    summary = {
-        "seed": seed,
-        "steps": base.training.steps,
-        "evaluations": 3.0 * steps,
-        "weight_by_label": {"ratio": 0.5},
-    }
-    (path / "evaluations.json").write_text(json.dumps(scores))
-    (path / "summary.json").write_text(json.dumps(summary))
+    names = (base.data.name, *base.test.also)
+    scores = {n: Score(rng.random(tasks), np.ones(tasks)) for n in names}
+    RunFolder(path).conclude(summary(base, weighter, steps, seed, scores), scores)
 
 
 def write_comparison(path: Path, steps: int, *, weighters=WEIGHTERS, seeds=(0, 1, 2), **options):
     """A finished comparison."""
     base = recipe()
-    path.mkdir(parents=True)
-    asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": list(seeds)}
-    (path / ASKED).write_text(yaml.safe_dump(asked))
+    ComparisonSpec.new(path, base, weighters, seeds).write()
     for weighter in weighters:
         for seed in seeds:
             write_run(path / run_name(weighter, seed), base, weighter, steps, seed=seed, **options)

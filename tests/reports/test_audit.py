@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.training.runs import run, tiny
 from towpath.cli.main import main
 from towpath.reports import audit
-from towpath.training.summary import weight_by_label
+from towpath.runs.judged import weight_by_label
+from towpath.runs.records import ProbeRecord, SkippedWindow, StepRecord
 
 
 def record(step, weights, wrong):
@@ -16,7 +17,8 @@ def record(step, weights, wrong):
         {"index": 10 * step + i, "group": "g" + str(i % 2), "classes": ["a"], "mislabelled": bad}
         for i, bad in enumerate(wrong)
     ]
-    return {"step": step, "weights": weights, "tasks": tasks}
+    losses = [1.0] * len(weights)
+    return StepRecord(step, 0, weights, tasks, losses, loss=1.0)
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
@@ -43,7 +45,7 @@ def test_the_area_counts_pairs_of_a_wrong_and_a_clean_task(tasks):
 
 def test_only_the_last_steps_count_and_the_least_trusted_come_first():
     records = [record(s, [1.0, 3.0], [False, False]) for s in range(5)]
-    records.append({"step": 5, "probe": "p", "weights": [[1.0]], "tasks": [[{}]]})
+    records.append(ProbeRecord(5, "p", [[1.0]], [[1.0]], [[{}]]))
     result = audit(records, last=2)
     assert result is not None
     assert (result.first_step, result.last_step) == (3, 4)
@@ -52,7 +54,7 @@ def test_only_the_last_steps_count_and_the_least_trusted_come_first():
 
 
 def test_records_without_weights_give_nothing():
-    assert audit([{"step": 1, "events": []}]) is None
+    assert audit([SkippedWindow(1, 0)]) is None
 
 
 def test_the_command_lists_the_tasks_and_draws_them(tmp_path, capsys):
@@ -71,9 +73,9 @@ def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
 
 def test_trusted_tasks_are_not_judged():
     one = record(1, [0.1, 0.9, 2.0], [True, False, False])
-    one["tasks"][2]["trusted"] = True
+    one.tasks[2]["trusted"] = True
     result, by_label = audit([one]), weight_by_label([one])
     assert result is not None
     assert [task.index for task in result.tasks] == [10, 11]
     assert by_label is not None
-    assert by_label["ratio"] == pytest.approx(0.1 / 0.9)
+    assert by_label.ratio == pytest.approx(0.1 / 0.9)

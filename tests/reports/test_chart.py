@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.reports.reading import Page
 from towpath.reports.charts.scale import Scale, fitted, log_ticks, nice_ticks, tick_text
-from towpath.reports.charts.series import Band, every_nth, moving_average, over_seeds, pooled
+from towpath.reports.charts.series import Band, every_nth, over_seeds, pooled
 from towpath.reports.charts.svg import (
     Axes,
     HeatRow,
@@ -110,8 +110,7 @@ def test_a_heat_map_joins_equal_cells_and_leaves_holes():
     assert 'class="h4"' in svg
 
 
-def test_moving_average_and_seeds():
-    assert moving_average([(1, 0.0), (2, 1.0), (3, 1.0)]) == [(1, 0), (2, 0.1), (3, 0.19)]
+def test_seeds_are_averaged_where_all_of_them_are():
     assert over_seeds([[(1, 0.0), (2, 4.0)], [(1, 2.0)], []]) == [Band(1, 1.0, 0.0, 2.0)]
 
 

@@ -7,20 +7,18 @@ import time
 import numpy as np
 import pytest
 from PIL import Image
-from rich.console import Console
 from scipy import stats
 
 from tests.reports import synthetic
 from tests.reports.reading import Page
-from towpath.cli.commands import Common, demo
 from towpath.cli.main import main
-from towpath.grid.compare import asked_for, run_name
 from towpath.reports.charts.figures import write_weights
 from towpath.reports.page import write_report
+from towpath.runs.comparison import compared
+from towpath.runs.judged import weight_by_label
 from towpath.runs.read import read_run
+from towpath.runs.records import StepRecord
 from towpath.theory import weight_deviation
-from towpath.training import RecipeError
-from towpath.training.summary import weight_by_label
 
 SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "episodes"]
 SECTIONS += ["theory", "made"]
@@ -300,39 +298,23 @@ def test_trusted_tasks_are_neither_clean_nor_wrong(tmp_path):
     path.mkdir()
     tasks = [{"mislabelled": True, "group": "A"}, {"group": "A"}, {"group": "A"}]
     tasks.append({"trusted": True, "group": "B"})
-    record = {"step": 1, "window": 0, "weights": [0.1, 0.1, 0.1, 0.7], "tasks": tasks}
-    (path / "records.jsonl").write_text(json.dumps(record) + "\n")
+    record = StepRecord(1, 0, [0.1, 0.1, 0.1, 0.7], tasks, losses=[1.0] * 4, loss=1.0)
+    (path / "records.jsonl").write_text(json.dumps(record.as_json()) + "\n")
     run = read_run(path)
     assert run.wrong == [(1, pytest.approx(0.4))]
     assert run.clean == [(1, pytest.approx(0.4))]
     assert list(run.groups) == ["A"]
     ratio = weight_by_label([record])
     assert ratio is not None
-    assert ratio["clean"] == pytest.approx(run.clean[0][1])
-
-
-def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
-    comparison, tmp_path, monkeypatch
-):
-    out = tmp_path / "demo"
-    shutil.copytree(comparison, out)  # finished, so nothing is trained
-    recipe = asked_for(out)[0]
-    monkeypatch.setattr("towpath.cli.commands.read_recipe", lambda name, budget: recipe)
-    with (tmp_path / "said.txt").open("w") as said:
-        console = Console(file=said, width=200)
-        with pytest.raises(RecipeError, match="Choose another --out"):
-            demo(console, out, [0], "small", Common())
-        demo(console, out, [0, 1], "small", Common())
-    assert f"Open this in a browser: {out / 'report.html'}" in (tmp_path / "said.txt").read_text()
-    assert Page((out / "report.html").read_text()).sections[0] == "tiny-results"
+    assert ratio.clean == pytest.approx(run.clean[0][1])
 
 
 def test_the_weights_of_many_weighters_stand_in_rows_of_four(tmp_path):
     path = synthetic.write_comparison(tmp_path / "c", 20, seeds=(0,))
-    runs = [{"label": w, "folder": run_name(w, 0)} for w in synthetic.WEIGHTERS]
+    result = compared(path)
     sizes = []
     for labels in (synthetic.WEIGHTERS[:4], synthetic.WEIGHTERS):
-        out = write_weights(tmp_path / "w.png", path, {"recipe": "r", "runs": runs}, labels)
+        out = write_weights(tmp_path / "w.png", path, result, labels)
         with Image.open(out) as picture:
             sizes.append(picture.size)
     assert sizes[0][0] == sizes[1][0]

@@ -8,12 +8,13 @@ import yaml
 
 from tests.reports import synthetic
 from tests.reports.test_page import build, row_of
-from towpath.grid.compare import ASKED, run_name
 from towpath.recipes import shipped_recipes
+from towpath.recipes.component import Component
 from towpath.recipes.reading import read_recipe
 from towpath.recipes.recipe import Recipe
 from towpath.reports import reruns
 from towpath.reports.sections import paper
+from towpath.runs.comparison_spec import SPEC, run_name
 
 MISUSED = [
     ("learner.name", "meta-sgd"),
@@ -31,7 +32,7 @@ def write(path, recipe, weighters, *, tasks=None, **options):
         count = recipe.test.tasks if tasks is None else tasks
         synthetic.write_run(path / weighter, recipe, weighter, 20, tasks=count, **options)
         scores = json.loads((path / weighter / "evaluations.json").read_text())
-        means[weighter] = 100 * np.mean(scores[recipe.data["name"]]["accuracies"])
+        means[weighter] = 100 * np.mean(scores[recipe.data.name]["accuracies"])
     return means
 
 
@@ -178,7 +179,7 @@ def test_studies_of_one_setting_are_joined_and_the_others_stand_apart(tmp_path):
         base = read_recipe("omniglot-maml", overrides)
         (tmp_path / name).mkdir()
         asked = {"recipe": base.as_mapping(), "weighters": list(weighters), "seeds": [0]}
-        (tmp_path / name / ASKED).write_text(yaml.safe_dump(asked))
+        (tmp_path / name / SPEC).write_text(yaml.safe_dump(asked))
         for weighter in weighters:
             folder = tmp_path / name / run_name(weighter, 0)
             synthetic.write_run(folder, base, weighter, 20, tasks=1000, validate=5)
@@ -229,7 +230,7 @@ def build_any_shot(path, recipe):
 
 def test_the_papers_tow_is_named_in_one_place_only():
     assert paper.METHODS["tow"] == "tow-faithful"
-    assert [reruns.method_of({"name": name}) for name in ("tow", "tow-faithful")] == ["", "tow"]
+    assert [reruns.method_of(Component(name)) for name in ("tow", "tow-faithful")] == ["", "tow"]
 
 
 def test_every_weighter_that_plans_towards_targets_is_told_to_be_outside_the_theorem(tmp_path):

@@ -14,7 +14,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["towpath.cli.main", "tests.training.children"])
+# the command line imports late what a command needs, and so do rules with scipy
+CONTEXT.set_forkserver_preload(
+    [
+        "towpath.cli.main",
+        "towpath.cli.progress",
+        "towpath.training.loop",
+        "scipy.linalg",
+        "scipy.optimize",
+        "tests.training.children",
+    ]
+)
 
 
 @dataclass(frozen=True)

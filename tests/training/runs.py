@@ -10,6 +10,7 @@ from typing import Any
 
 from safetensors import safe_open
 
+from towpath.runs.records import StepRecord
 from towpath.training import Recipe, train
 
 TINY: dict[str, Any] = {
@@ -33,6 +34,13 @@ def tiny(weighter: str = "uniform", learner: str = "protonet", **sections: Any) 
     if learner not in ("protonet",):
         component["adaptation_steps"] = 1
     return Recipe.of({**TINY, "learner": component, "weighter": {"name": weighter}, **sections})
+
+
+def trained_on(result):
+    """State and records of a training step whose window was not skipped."""
+    state, records = result
+    assert all(isinstance(record, StepRecord) for record in records)
+    return state, records
 
 
 class Silent:

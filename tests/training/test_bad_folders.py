@@ -12,7 +12,8 @@ import yaml
 from tests.refusal import refused
 from tests.training import children
 from towpath.cli.main import main
-from towpath.training import RecipeError, TrainingStoppedError, begin_comparison, resume, train
+from towpath.grid.compare import begin_comparison
+from towpath.training import RecipeError, TrainingStoppedError, resume, train
 
 from .forging import forge
 from .runs import TINY, Killed, Silent, Stopping, outcome, run, tiny
@@ -278,7 +279,7 @@ def test_a_second_start_in_a_folder_neither_writes_nor_removes(tmp_path):
 def test_class_names_that_cannot_be_written_are_refused_before_there_is_a_folder(
     tmp_path, monkeypatch, capsys
 ):
-    from .test_identity import images
+    from tests.runs.test_identity import images
 
     monkeypatch.chdir(tmp_path)
     own = images(tmp_path / "own")

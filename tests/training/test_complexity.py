@@ -59,13 +59,13 @@ def test_the_terms_in_t0_are_a_plans_evaluations_but_for_the_first_stage():
     said = plan_statistics(plan, window)
     D = sum(p.numel() for p in model.parameters())
     assert trials
-    assert said["paper_evaluations"] == T * (1 + sum(trials))
-    assert said["paper_evaluations"] - said["evaluations"] == sum(trials)
+    assert said.paper_evaluations == T * (1 + sum(trials))
+    assert said.evaluations == said.paper_evaluations - sum(trials)
     # curvature comes with a trial's evaluation, rejected or not; the last iteration needs none
-    assert said["sketches"] == (T - 1) * (1 + sum(trials[:-1]))
-    assert said["paper_sketches"] == T * len(trials)
-    assert said["paper_linearisation"] == len(trials) * (2 * 3) * D
-    assert said["paper_backward"] == len(trials) * M * D
+    assert said.sketches == (T - 1) * (1 + sum(trials[:-1]))
+    assert said.paper_sketches == T * len(trials)
+    assert said.paper_linearisation == len(trials) * (2 * 3) * D
+    assert said.paper_backward == len(trials) * M * D
 
 
 def test_the_report_shows_the_papers_cost_beside_the_measured_one(tmp_path):

@@ -5,9 +5,9 @@ import torch
 
 from tests.training.runs import tiny
 from towpath.cli.main import main
+from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.estimate import TRIALS, estimate, window_work
-from towpath.training.memory import free_memory
 from towpath.training.setup import prepare
 from towpath.weighters import TOW
 

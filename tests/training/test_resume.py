@@ -182,7 +182,7 @@ def test_a_disk_that_fails_during_a_checkpoint_loses_no_good_file(whole, tmp_pat
     assert children.run(["resume", str(out)], log, limit) == 1
     said = [line for line in log.read_text().splitlines() if "could not be written" in line]
     assert len(said) == 1
-    assert "File too large" in said[0]
+    assert "the file would be too large" in said[0]
     assert f"towpath resume {out}" in said[0]
     assert "Traceback" not in log.read_text()
     assert {p.name: p.read_bytes() for p in (out / "checkpoints").iterdir()} == good

@@ -5,11 +5,13 @@ import torch
 
 import towpath as tp
 from tests.training.ahead import Ahead
+from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets
 from towpath.training import Recipe, RecipeError, resume, train
-from towpath.training.estimate import estimate, window_work
+from towpath.training.estimate import PRODUCT, estimate, window_work
 from towpath.training.setup import prepare
 from towpath.weighters import WEIGHTERS
+from towpath.weighters.rules.site import FORWARD
 
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
@@ -53,7 +55,10 @@ def test_a_rule_without_its_trusted_tasks_is_refused():
             prepare(tiny(name, trusted={}), allowed=["tests"])
 
 
-@pytest.mark.parametrize("name", ["l2rw", "opus", USERS])
+RULES = ("l2rw", "opus", "mwl-maml", "alpha-maml", "auto-lambda", "meta-weight-net", "doge", "ats")
+
+
+@pytest.mark.parametrize("name", [*RULES, USERS])
 def test_the_estimate_counts_the_targets(name):
     setup = prepare(tiny(name), allowed=["tests"])
     window, targets = setup.window(0, 40)
@@ -63,18 +68,52 @@ def test_the_estimate_counts_the_targets(name):
         setup.objective, start.params, start.optimizer, window, targets=targets
     )
     work = window_work(setup.weighter, len(window), len(targets[0]) / len(window[0]))
-    assert plan.evaluations == pytest.approx(work.evaluations)
+    assert plan.evaluations == pytest.approx(work.evaluations + FORWARD * work.forwards)
     P = sum(p.numel() for p in start.params.values())
     assert estimate(setup).plan_bytes == (2 + 2 + 2) * P * 4
 
 
+def test_the_estimate_of_pds_counts_both_ways_through_the_window():
+    setup = prepare(tiny("pds"))
+    window, targets = setup.window(0, 40)
+    assert targets is not None
+    start = setup.start
+    plan = setup.weighter.plan(
+        setup.objective, start.params, start.optimizer, window, targets=targets
+    )
+    work = window_work(setup.weighter, len(window), len(targets[0]) / len(window[0]))
+    assert plan.evaluations + PRODUCT * plan.products == pytest.approx(work.evaluations)
+
+
+def test_a_recipe_fills_in_what_follows_from_its_steps():
+    tune = prepare(tiny("fine-tune")).weighter
+    assert isinstance(tune, tp.FineTune)
+    assert tune.after == 32  # 80 per cent of 40
+    given = Recipe.of({**TINY, "weighter": {"name": "fine-tune", "after": 5}})
+    made = prepare(given).weighter
+    assert isinstance(made, tp.FineTune)
+    assert made.after == 5
+    ats = prepare(tiny("ats")).weighter
+    assert isinstance(ats, tp.ATS)
+    assert ats.steps == 40
+
+
+@pytest.mark.parametrize("name", ["fine-tune", "trusted-only"])
+def test_a_schedule_without_trusted_tasks_is_refused(name):
+    with pytest.raises(RecipeError, match=r"trains on trusted tasks .* Set trusted\.count"):
+        prepare(tiny(name, trusted={}))
+
+
 def test_a_weighter_says_itself_whether_it_wants_targets():
-    wanting = {name for name in WEIGHTERS if component_wants_targets({"name": name})}
-    assert wanting == {"l2rw", "opus", "tow-targets", "tow-targets-fast"}
+    wanting = {name for name in WEIGHTERS if component_wants_targets(Component(name))}
+    assert wanting == {
+        *("l2rw", "nested", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda"),
+        *("doge", "opus", "pds", "ats", "tow-targets", "tow-targets-fast"),
+    }
     for name in WEIGHTERS:
         assert prepare(tiny(name)).weighter.wants_targets == (name in wanting)
-    assert component_wants_targets({"name": "tow", "wants_targets": True})
-    assert not component_wants_targets({"name": USERS}), "a report imports nothing"
+    assert component_wants_targets(Component("tow", {"wants_targets": True}))
+    assert not component_wants_targets(Component(USERS)), "a report imports nothing"
     assert Ahead.wants_targets
     assert tp.TOW.towards_targets(shrink="none").wants_targets
 

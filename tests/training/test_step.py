@@ -20,15 +20,20 @@ from towpath.control import quadratic
 from towpath.learners import MAML, Learner, ProtoNet
 from towpath.objective import Curvature
 from towpath.objective.workers import Workers
+from towpath.recipes.component import Component
 from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import RunFolder
+from towpath.runs.origin import Origin
+from towpath.runs.records import Event, Record, SkippedWindow, WindowRecord
 from towpath.training import TrainingStoppedError, train
-from towpath.training.checkpoint import Origin, load_checkpoint
+from towpath.training.checkpoint import load_checkpoint
 from towpath.training.setup import prepare
 from towpath.training.state import TrainState
 from towpath.training.step import train_step
 from towpath.weighters import Weighter
+
+from .runs import trained_on
 
 F64 = torch.float64
 Window = list[list[Any]]
@@ -46,8 +51,8 @@ def one_thread():
 def learner_named(name: str, backbone: str, **options: Any) -> Learner:
     sizes: dict[str, dict[str, Any]] = {"conv4": {"filters": 4}, "mlp": {"hidden": [8]}}
     return make_learner(
-        {"name": backbone, **sizes[backbone]},
-        {"name": name, **options},
+        Component(backbone, sizes[backbone]),
+        Component(name, options),
         channels=1,
         image_size=16,
         ways=2,
@@ -57,7 +62,7 @@ def learner_named(name: str, backbone: str, **options: Any) -> Learner:
 
 def state_of(learner: Learner, optimizer: dict[str, Any], dtype: torch.dtype) -> TrainState:
     params = {n: p.detach().clone().to(dtype) for n, p in learner.parameters().items()}
-    return TrainState(params, make_optimizer(optimizer, params))
+    return TrainState(params, make_optimizer(Component.of("optimizer", optimizer), params))
 
 
 def image_windows(count: int, T: int, M: int, dtype: torch.dtype = torch.float32) -> list[Window]:
@@ -100,10 +105,10 @@ def test_tow_with_beta_to_infinity_is_uniform_training_bit_for_bit(learner, back
     def trained(weighter: Weighter) -> tuple[TrainState, list[Any]]:
         state, said = start, []
         for window in windows:
-            state, records = train_step(
-                state, window, objective=objective, weighter=weighter, seed=5
+            state, records = trained_on(
+                train_step(state, window, objective=objective, weighter=weighter, seed=5)
             )
-            said += [(r["losses"], r["accuracies"], r["weights"]) for r in records]
+            said += [(r.losses, r.accuracies, r.weights) for r in records]
         return state, said
 
     plain, plain_said = trained(tp.Uniform())
@@ -139,8 +144,8 @@ def test_a_window_of_any_shot_tasks_trains_as_task_by_task(kind, weighter):
     params = {n: p.detach().clone().requires_grad_() for n, p in learner.parameters().items()}
     optimizer = torch.optim.Adam(params.values(), lr=0.05)
     for n, window in enumerate(windows):
-        state, records = train_step(
-            state, window, objective=tp.Objective(learner), weighter=weighter, seed=n
+        state, records = trained_on(
+            train_step(state, window, objective=tp.Objective(learner), weighter=weighter, seed=n)
         )
         for batch, record in zip(window, records, strict=True):
             losses, gradients = [], []
@@ -148,13 +153,13 @@ def test_a_window_of_any_shot_tasks_trains_as_task_by_task(kind, weighter):
                 loss = nn.functional.cross_entropy(learner(params, task), task.query_y)
                 gradients.append(torch.autograd.grad(loss, list(params.values())))
                 losses.append(float(loss.detach()))
-            assert record["losses"] == pytest.approx(losses, rel=1e-9)
+            assert record.losses == pytest.approx(losses, rel=1e-9)
             weighted = zip(*gradients, strict=True)
             for p, pieces in zip(params.values(), weighted, strict=True):
-                p.grad = sum(w * g for w, g in zip(record["weights"], pieces, strict=True))
+                p.grad = sum(w * g for w, g in zip(record.weights, pieces, strict=True))
             optimizer.step()
         if isinstance(weighter, tp.TOW):
-            assert records[0]["plan"]["cost"] < records[0]["plan"]["nominal_cost"]
+            assert records[0].plan.cost < records[0].plan.nominal_cost
     for name, value in state.params.items():
         torch.testing.assert_close(value, params[name].detach(), rtol=1e-8, atol=1e-9)
     assert (state.step, state.window, state.tasks) == (6, 2, 24)
@@ -171,22 +176,22 @@ def test_a_step_changes_none_of_its_inputs(weighter):
         held = [*tensors(state), *learner.parameters().values(), *episodes, torch.get_rng_state()]
         return [part.detach().clone() for part in held]
 
-    def step(now: TrainState) -> tuple[TrainState, list[dict[str, Any]]]:
+    def step(now: TrainState) -> tuple[TrainState, list[WindowRecord]]:
         return train_step(now, window, objective=tp.Objective(learner), weighter=weighter, seed=1)
 
     first, _ = step(state)
     plain = copy.deepcopy((state.weighter_state, state.step, state.window, state.evaluations))
     before = inputs()
     memory = copy.deepcopy(first.weighter_state)
-    again, records = step(state)
+    again, records = trained_on(step(state))
     assert all(map(torch.equal, inputs(), before))
     assert plain == (state.weighter_state, state.step, state.window, state.evaluations)
     assert same_training(first, again), "equal inputs, equal outputs"
     step(first)
     assert first.weighter_state == memory
-    assert [r["step"] for r in records] == [1, 2]
-    assert "plan" in records[0]
-    assert "plan" not in records[1]
+    assert [r.step for r in records] == [1, 2]
+    assert records[0].plan is not None
+    assert records[1].plan is None
 
 
 # --- tasks side by side
@@ -326,9 +331,8 @@ def regression_window(T: int, M: int, seed: int, bad: Mapping[tuple[int, int], s
 
 def regression_state(optimizer: dict[str, Any] | None = None) -> TrainState:
     w = torch.linspace(-1, 1, 6, dtype=F64).reshape(3, 2)
-    return TrainState(
-        {"w": w}, make_optimizer(optimizer or {"name": "sgd", "meta_lr": 0.5}, {"w": w})
-    )
+    chosen = Component.of("optimizer", optimizer or {"name": "sgd", "meta_lr": 0.5})
+    return TrainState({"w": w}, make_optimizer(chosen, {"w": w}))
 
 
 def step(state: TrainState, window: Window, weighter: Weighter, **options: Any) -> Any:
@@ -350,8 +354,8 @@ def test_tow_trains_with_a_bad_task_as_with_one_that_has_nothing_to_say(weighter
         regression_state(), regression_window(3, 4, 0, dict.fromkeys(places, "silent")), weighter
     )
     assert same_training(state, silent)
-    assert records[0]["plan"]["cost"] == silent_records[0]["plan"]["cost"]
-    assert records[0]["plan"]["cost"] < records[0]["plan"]["nominal_cost"]
+    assert records[0].plan.cost == silent_records[0].plan.cost
+    assert records[0].plan.cost < records[0].plan.nominal_cost
 
 
 @pytest.mark.parametrize("fault", MUTED_FAULTS)
@@ -364,7 +368,7 @@ def test_a_rule_trains_with_bad_tasks_as_without_them(weighter, fault):
     reference, others = step(regression_state(), without, weighter)
     torch.testing.assert_close(state.params["w"], reference.params["w"], rtol=1e-12, atol=1e-12)
     for record, other in zip(records, others, strict=True):
-        assert record["loss"] == pytest.approx(other["loss"], rel=1e-12)
+        assert record.loss == pytest.approx(other.loss, rel=1e-12)
     assert state.tasks == reference.tasks == 9
 
 
@@ -373,17 +377,17 @@ def test_a_rule_trains_with_bad_tasks_as_without_them(weighter, fault):
 def test_a_bad_task_is_recorded_with_weight_0_and_is_no_failure(weighter, fault):
     places = {(1, 0): fault, (0, 2): fault}
     state, records = step(regression_state(), regression_window(2, 3, 0, places), weighter)
-    assert records[0]["events"] == [
-        {"event": "task not finite", "mini_batch": 0, "task": 2},
-        {"event": "task not finite", "mini_batch": 1, "task": 0},
+    assert records[0].events == [
+        Event("task not finite", 0, 2),
+        Event("task not finite", 1, 0),
     ]
     for t, record in enumerate(records):
         for i in range(3):
             bad = (t, i) in places
-            assert (record["weights"][i] == 0) == bad
-            assert (record["losses"][i] is None) == bad
-        good = [value for value in record["losses"] if value is not None]
-        assert record["loss"] == pytest.approx(sum(good) / 2)
+            assert (record.weights[i] == 0) == bad
+            assert (record.losses[i] is None) == bad
+        good = [value for value in record.losses if value is not None]
+        assert record.loss == pytest.approx(sum(good) / 2)
     assert (state.failures, state.step, state.tasks) == (0, 2, 4)
     plain, _ = step(regression_state(), regression_window(2, 3, 0, {}), weighter)
     assert state.evaluations > plain.evaluations, "plans that were given up cost something, too"
@@ -395,16 +399,18 @@ def test_an_episode_of_nan_images_is_muted_for_a_real_learner():
     task = window[1][2]
     nothing = torch.full_like(task.query_x, math.nan)
     window[1][2] = tp.Episode(task.support_x, task.support_y, nothing, task.query_y, {"index": 7})
-    state, records = train_step(
-        state_of(learner, {"name": "adam"}, torch.float32),
-        window,
-        objective=tp.Objective(learner, workers=2),
-        weighter=tp.TOW(),
+    state, records = trained_on(
+        train_step(
+            state_of(learner, {"name": "adam"}, torch.float32),
+            window,
+            objective=tp.Objective(learner, workers=2),
+            weighter=tp.TOW(),
+        )
     )
-    assert records[0]["events"] == [{"event": "task not finite", "mini_batch": 1, "task": 2}]
-    assert records[1]["weights"][2] == 0
-    assert records[1]["accuracies"][2] is None
-    assert records[1]["tasks"][2] == {"index": 7}
+    assert records[0].events == [Event("task not finite", 1, 2)]
+    assert records[1].weights[2] == 0
+    assert records[1].accuracies[2] is None
+    assert records[1].tasks[2] == {"index": 7}
     assert all(bool(part.isfinite().all()) for part in tensors(state))
 
 
@@ -420,9 +426,9 @@ def test_a_bad_target_is_left_out_and_recorded(fault):
     state, records = with_target(fault)
     silent, silent_records = with_target("silent")
     assert same_training(state, silent)
-    assert records[0]["plan"]["cost"] == silent_records[0]["plan"]["cost"]
-    assert records[0]["plan"]["cost"] < records[0]["plan"]["nominal_cost"]
-    assert records[0]["events"] == [{"event": "target not finite", "mini_batch": 1, "task": 0}]
+    assert records[0].plan.cost == silent_records[0].plan.cost
+    assert records[0].plan.cost < records[0].plan.nominal_cost
+    assert records[0].events == [Event("target not finite", 1, 0)]
     assert (state.failures, state.tasks) == (0, 8)
 
 
@@ -430,8 +436,8 @@ def test_a_target_with_a_bad_curvature_keeps_the_nominal_and_is_recorded():
     state, records = with_target("curvature nan")
     uniform, _ = step(regression_state(), regression_window(2, 4, 0, {}), tp.Uniform())
     assert same_training(state, uniform)
-    event = {"event": "plan failed: non-finite derivative, nominal kept"}
-    assert records[0]["events"] == [event]
+    event = Event("plan failed: non-finite derivative, nominal kept")
+    assert records[0].events == [event]
     assert state.failures == 1
 
 
@@ -449,8 +455,8 @@ def test_targets_that_are_always_bad_end_no_training(fault, fast):
             state, records = train_step(
                 state, window, objective=objective, weighter=tow, targets=goals, seed=2
             )
-            events = records[0]["events"]
-            assert {e["event"] for e in events} == {"target not finite"}
+            events = records[0].events
+            assert {event.text for event in events} == {"target not finite"}
             assert len(events) == len(places)
         assert (state.failures, state.step) == (0, 8)
 
@@ -480,21 +486,23 @@ def test_muted_tasks_weigh_nothing_on_the_simplex_and_the_others_sum_to_1(name, 
     places = {(0, 1): fault, (0, 2): fault, (2, 0): fault}
     window = regression_window(3, 4, 0, places)
     goals = regression_window(3, 2, 5, {}) if "targets" in name else None
-    state, records = train_step(
-        regression_state(),
-        window,
-        objective=parted(regression_objective()),
-        weighter=SIMPLEX[name],
-        targets=goals,
-        seed=2,
+    state, records = trained_on(
+        train_step(
+            regression_state(),
+            window,
+            objective=parted(regression_objective()),
+            weighter=SIMPLEX[name],
+            targets=goals,
+            seed=2,
+        )
     )
     for t, record in enumerate(records):
-        weights = torch.tensor(record["weights"], dtype=F64)
+        weights = torch.tensor(record.weights, dtype=F64)
         assert float(weights.sum()) == pytest.approx(1.0, abs=1e-12)
         assert all((weights[i] == 0) for i in range(4) if (t, i) in places)
     assert state.failures == 0
-    assert records[0]["plan"]["cost"] <= records[0]["plan"]["nominal_cost"]
-    assert max(abs(w - 0.5) for w in records[0]["weights"] if w) > 1e-3, "uniform proves little"
+    assert records[0].plan.cost <= records[0].plan.nominal_cost
+    assert max(abs(w - 0.5) for w in records[0].weights if w) > 1e-3, "uniform proves little"
 
 
 def test_on_the_simplex_a_window_with_muted_tasks_trains_as_one_without_them():
@@ -507,8 +515,8 @@ def test_on_the_simplex_a_window_with_muted_tasks_trains_as_one_without_them():
         if weighter is not SIMPLEX["auto"]:  # its spread is relative to 1/M
             torch.testing.assert_close(state.params["w"], alone.params["w"], rtol=1e-9, atol=1e-9)
             for record, other in zip(records, others, strict=True):
-                left = [w for i, w in enumerate(record["weights"]) if i != 1]
-                assert left == pytest.approx(other["weights"], abs=1e-9)
+                left = [w for i, w in enumerate(record.weights) if i != 1]
+                assert left == pytest.approx(other.weights, abs=1e-9)
 
 
 def test_a_quadratic_programme_that_stops_early_says_so_in_the_status(monkeypatch):
@@ -547,7 +555,7 @@ def test_a_last_step_that_diverges_is_seen_in_its_own_window(weighter):
     )
     assert same_training(after, start)
     assert (after.step, after.failures) == (0, 1)
-    assert "window skipped" in records[0]["events"][-1]["event"]
+    assert "window skipped" in records[0].events[-1].text
 
 
 def test_a_task_that_alone_is_not_finite_after_the_last_step_skips_no_window():
@@ -576,15 +584,15 @@ def test_a_plan_that_fails_keeps_the_nominal_and_is_recorded_and_a_good_one_rese
     state, records = step(regression_state(), broken, weighter)
     uniform, _ = step(regression_state(), regression_window(2, 4, 0, {}), tp.Uniform())
     assert same_training(state, uniform)
-    event = {"event": "plan failed: non-finite derivative, nominal kept"}
-    assert records[0]["events"] == [event]
-    assert records[0]["weights"] == [0.25] * 4
+    event = Event("plan failed: non-finite derivative, nominal kept")
+    assert records[0].events == [event]
+    assert records[0].weights == [0.25] * 4
     assert (state.failures, state.step, state.window) == (1, 2, 1)
     state, _ = step(state, broken, weighter)
     assert state.failures == 2
     state, records = step(state, regression_window(2, 4, 1, {}), weighter)
     assert state.failures == 0
-    assert "events" not in records[0]
+    assert not records[0].events
 
 
 @pytest.mark.parametrize("weighter", [tp.TOW(beta=0.1), tp.Random()])
@@ -600,7 +608,9 @@ def test_a_window_that_cannot_be_rolled_out_leaves_the_state_and_is_recorded(wei
         places = {place: fault for place, fault in places.items() if place[0] == 1}
     if why == "the step overflows":
         # parameters whose step overflows though every loss and gradient is finite
-        huge = make_optimizer({"name": "sgd", "meta_lr": 1.7e308, "weight_decay": 9.0}, good.params)
+        huge = make_optimizer(
+            Component("sgd", {"meta_lr": 1.7e308, "weight_decay": 9.0}), good.params
+        )
         start, reason, places = replace(good, optimizer=huge), "non-finite nominal", {}
     after, records = step(start, regression_window(2, 3, 1, places), weighter)
     assert same_training(after, start)
@@ -609,8 +619,8 @@ def test_a_window_that_cannot_be_rolled_out_leaves_the_state_and_is_recorded(wei
     assert (after.window, after.failures) == (start.window + 1, start.failures + 1)
     assert after.evaluations > start.evaluations
     (record,) = records
-    assert record["step"] == start.step
-    assert record["events"][-1] == {"event": f"plan failed: {reason}, window skipped"}
+    assert record.step == start.step
+    assert record.events[-1] == Event(f"plan failed: {reason}, window skipped")
 
 
 class FailsAfterTwoWindows:
@@ -638,7 +648,7 @@ def recipe(**sections: Any) -> Recipe:
     )
 
 
-def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[dict[str, Any]]]:
+def stopped(path: Path, asked: Recipe) -> tuple[TrainState, TrainState, list[Record]]:
     """The start, the state in the last checkpoint and the records of a training that must end."""
     reporter = ConsoleReporter(Console(file=io.StringIO()))
     with pytest.raises(TrainingStoppedError) as caught:
@@ -663,8 +673,8 @@ def test_three_failed_windows_in_a_row_end_training_with_the_last_good_state(tmp
         )
     assert same_training(kept, state)
     assert (kept.step, kept.window, kept.failures) == (4, 5, 3)
-    skipped = [record for record in records if "events" in record]
-    assert [r["window"] for r in skipped] == [2, 3, 4]
+    skipped = [record for record in records if isinstance(record, SkippedWindow)]
+    assert [r.window for r in skipped] == [2, 3, 4]
 
 
 def test_a_training_that_diverges_ends_with_the_parameters_it_began_with(tmp_path):
@@ -672,4 +682,6 @@ def test_a_training_that_diverges_ends_with_the_parameters_it_began_with(tmp_pat
     start, kept, records = stopped(tmp_path / "run", asked)
     assert same_training(kept, start)
     assert (kept.step, kept.failures) == (0, 3)
-    assert all("window skipped" in record["events"][-1]["event"] for record in records)
+    skipped = [record for record in records if isinstance(record, SkippedWindow)]
+    assert len(skipped) == len(records) == 3
+    assert all("window skipped" in record.events[-1].text for record in skipped)

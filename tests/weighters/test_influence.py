@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import towpath as tp
+from tests.training.runs import trained_on
 from tests.weighters.test_targets import OBJECTIVE, OPTIMISERS, Params, Task, flat_gradient, task
 
 M, N, T = 6, 2, 5
@@ -57,16 +58,18 @@ def test_l2rw_weighs_nothing_where_no_task_agrees_and_the_record_counts_it():
     one = torch.ones(1, dtype=torch.float64)
     up, down = [(one, one)] * 3, [(one, -one)]
     optimizer = tp.SGD(lr=0.1, momentum=0.9).init(params)
-    state, records = tp.train_step(
-        tp.TrainState(params, optimizer),
-        [up, up],
-        objective=objective,
-        weighter=tp.L2RW(),
-        targets=[[(one, one)], down],
+    state, records = trained_on(
+        tp.train_step(
+            tp.TrainState(params, optimizer),
+            [up, up],
+            objective=objective,
+            weighter=tp.L2RW(),
+            targets=[[(one, one)], down],
+        )
     )
-    assert records[0]["plan"]["weightless"] == 1
-    assert records[0]["weights"] == pytest.approx([1 / 3] * 3)
-    assert records[1]["weights"] == [0.0] * 3
+    assert records[0].plan.weightless == 1
+    assert records[0].weights == pytest.approx([1 / 3] * 3)
+    assert records[1].weights == [0.0] * 3
     # the momentum of the first step goes on: 0.2, then 0.9 * 0.2 more
     assert float(state.params["w"]) == pytest.approx(0.2 + 0.18)
 

@@ -16,6 +16,7 @@ from tests.oracles.low_rank import low_rank_sweep
 from tests.oracles.training import random_tasks
 from tests.weighters.problems import F64, Problem, quadratic, regression, start_of
 from towpath.control.sweep import SWEEPS
+from towpath.recipes.component import Component
 from towpath.recipes.components import weighter_options
 from towpath.recipes.typed import RecipeError
 from towpath.weighters.start import Start
@@ -182,6 +183,6 @@ def test_the_exact_value_gives_the_same_plan_as_a_low_rank_sweep(optimiser, monk
 )
 def test_a_recipe_names_bounds_by_a_word_and_never_a_class(option):
     with pytest.raises(RecipeError):
-        weighter_options({"name": "tow", **option})
-    assert weighter_options({"name": "tow", "bounds": "simplex"})["bounds"] == "simplex"
-    assert "cost" not in weighter_options({"name": "tow"})
+        weighter_options(Component("tow", option))
+    assert weighter_options(Component("tow", {"bounds": "simplex"}))["bounds"] == "simplex"
+    assert "cost" not in weighter_options(Component("tow"))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 import towpath as tp
 from towpath.dynamics import OptimiserState
+from towpath.runs.records import Event
 from towpath.weighters import Muted
 from towpath.weighters.rules.targets import Targets
 
@@ -109,6 +110,24 @@ def loss_after(name: str, u: Tensor) -> float:
     """The targets' loss after a step of training with weights u: no look-ahead is asked."""
     params, optimizer = warm(name)
     return float(loss(Fixed(u).plan(OBJECTIVE, params, optimizer, [TASKS]).params, TARGETS))
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_the_influence_at_virtual_sgd_is_the_derivative_of_the_loss_after_plain_sgd(name):
+    s, _ = answer(name, lambda targets: targets.influence(U, sgd=True))
+    params, _ = warm(name)
+    rows = torch.stack([flat_gradient(params, [one]) for one in TASKS])
+    x = torch.cat([p.reshape(-1) for p in params.values()])
+
+    def after(u: Tensor) -> float:
+        moved = x - LR * u @ rows
+        return float(loss({"a": moved[:12].reshape(3, 4), "b": moved[12:]}, TARGETS))
+
+    h = 1e-5
+    for i in range(M):
+        e = torch.zeros(M, dtype=torch.float64)
+        e[i] = h
+        assert float(s[i]) == pytest.approx((after(U - e) - after(U + e)) / (2 * h), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
@@ -223,7 +242,7 @@ def test_training_mutes_a_broken_target_and_goes_on():
         targets=[TARGETS, [broken, *TARGETS]],
     )
     assert state.step == 2
-    assert records[0]["events"] == [{"event": "target not finite", "mini_batch": 1, "task": 0}]
+    assert records[0].events == [Event("target not finite", 1, 0)]
     whole, _ = tp.train_step(
         tp.TrainState(params, optimizer),
         [TASKS, TASKS],

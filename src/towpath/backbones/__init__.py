@@ -1,4 +1,4 @@
-"""Networks of few-shot learning: plain `nn.Module`s, usable outside the library."""
+"""Networks for few-shot learning, as plain `nn.Module`s that can be used outside the library."""
 
 from torch import nn
 
@@ -13,7 +13,7 @@ BACKBONES: dict[str, type[nn.Module]] = {
     "resnet10": ResNet10,
     "resnet18": ResNet18,
 }
-"""Backbones by the name that a recipe gives them."""
+"""The backbones by their name in recipes."""
 
 __all__ = [
     "BACKBONES",

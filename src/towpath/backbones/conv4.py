@@ -1,4 +1,4 @@
-"""The four-block network of few-shot learning (Vinyals et al. 2016, Finn et al. 2017).
+"""The usual four-block network of few-shot learning (Vinyals et al. 2016, Finn et al. 2017).
 
 A block is a 3x3 convolution, normalisation, ReLU, 2x2 max-pooling; four of them, flattened, then a
 linear head. `[N, C, H, W] -> [N, ways]`, or the flattened features `[N, D]` when `ways=None`.
@@ -26,6 +26,7 @@ class ConvBlock(nn.Module):
         self.norm = norm_layer(norm, filters)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the features `[N, F, H//2, W//2]` of images or features `[N, C, H, W]`."""
         # ReLU never decreases, so it commutes with the maximum: pooling first gives the same
         # values and gradients with a quarter of the ReLU's work.
         return functional.relu(functional.max_pool2d(self.norm(self.conv(x)), 2))
@@ -39,13 +40,13 @@ class Conv4(nn.Module):
         ways: outputs of the linear head; None for the flattened features themselves.
         image_size: height and width, or one number for both; at least 16.
         filters: filters of every convolution.
-        norm: `'batch'` normalises with the statistics of the set being passed, so the support and
-            the query set are each normalised by their own statistics, in evaluation too. The
+        norm: `'batch'` normalises with the statistics of the batch that is passed, so the support
+            and the query set are each normalised by their own statistics, in evaluation too. The
             prediction for a query image then depends on the other query images: transductive.
             `'group'` normalises each image by itself; `'none'` not at all.
 
     Attributes:
-        norm, norm_policy: the policy's name, and the policy in words.
+        norm, norm_policy: the name of the normalisation policy, and a phrase that explains it.
         features: D, the length of the flattened features.
     """
 
@@ -72,10 +73,11 @@ class Conv4(nn.Module):
 
     @property
     def norm_policy(self) -> str:
-        """Whose statistics normalise, in words."""
+        """How activations are normalised, as a phrase to print beside results."""
         return NORM_POLICIES[self.norm]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the class scores `[N, ways]` of images `[N, C, H, W]`, or their features."""
         check_images(x, self.channels, self.height, self.width)
         outputs: Tensor = self.head(self.blocks(channels_last(x)).flatten(1))
         return outputs

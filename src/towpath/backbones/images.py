@@ -1,11 +1,17 @@
-"""What every convolutional backbone asks of its images `[N, C, H, W]`, and their memory layout."""
+"""Checks and memory layout of the images `[N, C, H, W]` that convolutional backbones take."""
 
 import torch
 from torch import Tensor
 
 
 def image_shape(image_size: int | tuple[int, int], smallest: int, reason: str) -> tuple[int, int]:
-    """(H, W) of `image_size`; an image below `smallest` would vanish inside the network."""
+    """Return `image_size` as (H, W); a size below `smallest` is a ValueError.
+
+    Args:
+        image_size: height and width, or one number for both.
+        smallest: the least height and width that the network can reduce to a feature.
+        reason: why it cannot be smaller, for the message.
+    """
     height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
     if min(height, width) < smallest:
         raise ValueError(
@@ -16,7 +22,16 @@ def image_shape(image_size: int | tuple[int, int], smallest: int, reason: str) -
 
 
 def check_images(x: Tensor, channels: int, height: int, width: int) -> None:
-    """Refuse a batch that the network was not built for, before a layer fails on it obscurely."""
+    """Raise a ValueError for images of another shape than the network was built for.
+
+    A layer inside the network would fail too, but with a message that does not tell why.
+
+    Args:
+        x: the images `[N, C, H, W]` that were passed.
+        channels: the expected C.
+        height: the expected H.
+        width: the expected W.
+    """
     if x.shape[1:] != (channels, height, width):
         raise ValueError(
             f"Found inputs of shape {list(x.shape)}; expected [N, {channels}, {height}, {width}]. "
@@ -25,7 +40,7 @@ def check_images(x: Tensor, channels: int, height: int, width: int) -> None:
 
 
 def channels_last(x: Tensor) -> Tensor:
-    """The same images with channels innermost in memory, which the CPU kernels want.
+    """Return the same images with channels innermost in memory, which is faster on a CPU.
 
     Convolution, batch norm and pooling keep this layout from layer to layer; the four blocks of a
     Conv4, forward and backward, take about two thirds of the time (28x28 and 84x84, one thread).

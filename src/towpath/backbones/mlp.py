@@ -1,4 +1,4 @@
-"""A multi-layer perceptron, for regression (two layers of 40 suit sinusoids, Finn et al. 2017).
+"""A multi-layer perceptron, for regression (Finn et al. 2017 use two layers of 40 for sinusoids).
 
 `[N, inputs] -> [N, outputs]`, or the last hidden layer `[N, hidden[-1]]` when `outputs=None`.
 """
@@ -56,10 +56,11 @@ class MLP(nn.Module):
 
     @property
     def norm_policy(self) -> str:
-        """Whose statistics normalise, in words."""
+        """How activations are normalised, as a phrase to print beside results."""
         return NORM_POLICIES[self.norm]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the outputs `[N, outputs]` of samples `[N, ...]`, or the last hidden layer."""
         x = x.flatten(1)
         if x.shape[1] != self.inputs:
             raise ValueError(

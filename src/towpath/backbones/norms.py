@@ -1,9 +1,9 @@
-"""Normalisation policies: whose statistics normalise an activation, said aloud.
+"""Normalisation policies: which statistics normalise an activation, stated with every result.
 
-In few-shot learning this choice changes accuracy by points and is often left unsaid, so every
-backbone takes `norm`, keeps it as `model.norm` (to be saved with a run) and explains it as
-`model.norm_policy` (to be printed beside results). No policy keeps buffers: a network's outputs
-depend on its parameters and on the set being passed only, in training and in evaluation alike.
+In few-shot learning this choice changes accuracy by several points and often goes unreported. So
+every backbone takes `norm`, keeps it as `model.norm` (saved with a run) and explains it in
+`model.norm_policy` (printed beside results). No policy keeps buffers: a network's outputs depend
+only on its parameters and on the batch that is passed, in training and in evaluation alike.
 """
 
 import math
@@ -23,7 +23,7 @@ GROUPS = 8
 
 
 def check_norm(norm: str) -> Norm:
-    """`norm` itself when it names a policy."""
+    """Return `norm` if it is the name of a policy; raise a ValueError otherwise."""
     if norm not in NORM_POLICIES:
         raise ValueError(
             f"Found norm={norm!r}; expected one of {', '.join(map(repr, NORM_POLICIES))}. "
@@ -33,7 +33,7 @@ def check_norm(norm: str) -> Norm:
 
 
 def norm_layer(norm: Norm, channels: int) -> nn.Module:
-    """The layer of a policy for activations `[N, channels, H, W]`."""
+    """Return a layer that applies the policy to activations `[N, channels, H, W]`."""
     if norm == "batch":
         return nn.BatchNorm2d(channels, track_running_stats=False)
     if norm == "group":

@@ -1,10 +1,10 @@
 """Residual networks for few-shot learning (He et al. 2016, in the form of Chen et al. 2019).
 
 A 7x7 convolution of stride 2 and a 3x3 max-pooling of stride 2, four stages of basic blocks with
-F, 2F, 4F, 8F filters (the last three halve the image), global average pooling, a linear head:
+F, 2F, 4F, 8F filters (the last three halve the image), global average pooling, and a linear head:
 `[N, C, H, W] -> [N, ways]`, or the features `[N, 8F]` when `ways=None`. ResNet10 has one block a
-stage, ResNet18 two. Larger networks overfit badly on few shots, hence the dropout after each block
-(the paper regularises its ResNet-10 so, and names no rate).
+stage, ResNet18 two. Larger networks overfit on few shots, hence the dropout after each block (as
+the paper regularises its ResNet-10, without naming a rate).
 """
 
 from typing import Annotated
@@ -39,6 +39,7 @@ class BasicBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the features `[N, F, H/stride, W/stride]` of features `[N, C, H, W]`."""
         y = self.norm2(self.conv2(functional.relu(self.norm1(self.conv1(x)))))
         outputs: Tensor = self.dropout(functional.relu(y + self.shortcut(x)))
         return outputs
@@ -58,7 +59,7 @@ class ResNet(nn.Module):
         norm: as for `Conv4`; `'batch'` is transductive, in `eval()` mode too.
 
     Attributes:
-        norm, norm_policy: the policy's name, and the policy in words.
+        norm, norm_policy: the name of the normalisation policy, and a phrase that explains it.
         features: the length of the features, 8F.
     """
 
@@ -100,10 +101,11 @@ class ResNet(nn.Module):
 
     @property
     def norm_policy(self) -> str:
-        """Whose statistics normalise, in words."""
+        """How activations are normalised, as a phrase to print beside results."""
         return NORM_POLICIES[self.norm]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the class scores `[N, ways]` of images `[N, C, H, W]`, or their features."""
         check_images(x, self.channels, self.height, self.width)
         x = self.stem_norm(self.stem(channels_last(x)))
         # Padding of the pooling counts as -inf, never as the maximum: ReLU commutes with it.
@@ -113,7 +115,7 @@ class ResNet(nn.Module):
 
 
 class ResNet10(ResNet):
-    """`ResNet` with one basic block a stage: 4.9 million parameters with 64 filters."""
+    """A `ResNet` with one basic block in each stage: 4.9 million parameters with 64 filters."""
 
     def __init__(
         self,
@@ -128,7 +130,7 @@ class ResNet10(ResNet):
 
 
 class ResNet18(ResNet):
-    """`ResNet` with two basic blocks a stage: 11.2 million parameters with 64 filters."""
+    """A `ResNet` with two basic blocks in each stage: 11.2 million parameters with 64 filters."""
 
     def __init__(
         self,

@@ -5,8 +5,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from towpath.training import RecipeError, Reporter, Score
+from towpath.recipes.typed import RecipeError
+from towpath.runs.records import StepRecord, WindowRecord
+from towpath.runs.scores import Score
+from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
+from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
 
 FOLDER = "tensorboard"
@@ -46,11 +50,12 @@ class BoardReporter:
         """Nothing to draw."""
         self.other.expected(cost)
 
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
+    def stepped(self, step: int, record: WindowRecord) -> None:
         """Loss and accuracy of the window's last mini-batch."""
-        for name in ("loss", "accuracy"):
-            if record.get(name) is not None:
-                self._writer.add_scalar(f"training/{name}", record[name], step)
+        if isinstance(record, StepRecord):
+            for name, value in (("loss", record.loss), ("accuracy", record.accuracy)):
+                if value is not None:
+                    self._writer.add_scalar(f"training/{name}", value, step)
         self.other.stepped(step, record)
 
     def validated(self, step: int, score: Score, best: bool) -> None:
@@ -62,10 +67,10 @@ class BoardReporter:
         """Nothing to draw."""
         self.other.tested(done, total)
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Summary) -> None:
         """The test scores, at the last step."""
-        for name, score in summary["test"].items():
-            self._writer.add_scalar(f"test/{name}", score["mean"], summary["steps"])
+        for name, score in summary.test.items():
+            self._writer.add_scalar(f"test/{name}", score.mean, summary.steps)
         self.other.ended(summary)
 
     def close(self) -> None:

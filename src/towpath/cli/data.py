@@ -1,16 +1,15 @@
-"""`towpath data list | fetch | verify | preview`: the functions behind the commands.
+"""`towpath data list | fetch | verify | preview`: the data sets, and folders of the user's own.
 
-Each takes plain arguments and a rich console and returns nothing; what goes wrong is raised as
-`DataError` (the user's to mend) or `DownloadError` (the network's).
+What goes wrong is raised as `DataError` (the user's to mend) or `DownloadError` (the network's).
 """
 
+import argparse
 import io
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PIL import Image
-from PIL.PngImagePlugin import PngInfo
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,38 +21,74 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from towpath.data.download import fetch
+from towpath.cli.arguments import add_data_root, add_force
+from towpath.cli.parser import Commands, Run, add_command
 from towpath.data.errors import DataError
-from towpath.data.folders import cache_root, data_root
-from towpath.data.pool import ClassPool
-from towpath.data.preview import episode_sheet, split_sheet
-from towpath.data.registry import SETS, cached_splits, is_own_folder, known, load
-from towpath.data.sampler import EpisodeSampler
-from towpath.data.spec import EpisodeSpec
-from towpath.data.verification import require, verify
 from towpath.files import Output
 from towpath.wording import say
 
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from towpath.data.pool import ClassPool
+    from towpath.data.registry import DataSet
+
 _EPISODES_SHOWN = 3
 SHEET_SIGNATURE = b"Software\0towpath"
-"""how a contact sheet of ours begins"""
+"""How a contact sheet of ours begins."""
 
 
-def list_sets(console: Console, root: str | None = None) -> None:
-    """What sets there are, where they lie, their licences and counts."""
-    folder = data_root(root)
+def add(commands: Commands) -> None:
+    """Declare the commands and their arguments."""
+    data = commands.add_parser("data", help="list, fetch, verify and preview data sets")
+    kinds = data.add_subparsers(dest="data_command", required=True, metavar="COMMAND")
+
+    def add_one(name: str, text: str, example: str, run: Run) -> argparse.ArgumentParser:
+        parser = add_command(kinds, name, text, example, run)
+        add_data_root(parser)
+        return parser
+
+    add_one(
+        "list",
+        "What sets there are, where, under which licence, with how many classes.",
+        "towpath data list",
+        list_sets,
+    )
+    fetch = add_one(
+        "fetch",
+        "Download a set into the data folder.",
+        "towpath data fetch omniglot",
+        fetch_set,
+    )
+    fetch.add_argument("name", metavar="NAME")
+    verify = add_one(
+        "verify",
+        "Compare the counts of a set (default: of all that are there) with what they should be.",
+        "towpath data verify glyphs",
+        verify_sets,
+    )
+    verify.add_argument("name", metavar="NAME", nargs="?")
+    preview = add_one(
+        "preview",
+        "Contact sheets of a set, or of a folder of your own, as PNG files.",
+        "towpath data preview glyphs --out sheets",
+        preview_set,
+    )
+    preview.add_argument("name", metavar="NAME")
+    preview.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
+    add_force(preview, "pictures that are no contact sheets of ours")
+
+
+def list_sets(arguments: argparse.Namespace, console: Console) -> None:
+    """Say what sets there are, where they lie, their licences and counts."""
+    from towpath.data.locations import cache_root, data_root
+    from towpath.data.registry import SETS
+
+    folder = data_root(arguments.data_root)
     say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
     say(console, f"decoded copies: {cache_root()}")
     for name, entry in SETS.items():
-        sources = entry.sources(folder)
-        if name == "glyphs":
-            where = "built in, drawn on first use"
-        elif sources:
-            decoded = ", decoded" if cached_splits(name, folder) else ""
-            where = ", ".join(os.path.relpath(path, folder) for path in sources) + decoded
-        else:
-            fetchable = f"towpath data fetch {name}" if entry.files else "to be got by hand"
-            where = f"not there ({fetchable})"
+        where = _where(entry, folder)
         say(console, f"\n{name}: {entry.what}")
         facts = [("where", where), ("counts", entry.counts), ("licence", entry.licence)]
         if where.endswith("decoded"):
@@ -62,7 +97,23 @@ def list_sets(console: Console, root: str | None = None) -> None:
             say(console, f"  {label:<8} {text}")
 
 
+def _where(entry: "DataSet", folder: Path) -> str:
+    """Where a set lies in the data folder, or how to get it."""
+    from towpath.data.registry import cached_splits
+
+    if entry.built_in:
+        return "built in, drawn on first use"
+    sources = entry.sources(folder)
+    if sources:
+        decoded = ", decoded" if cached_splits(entry.name, folder) else ""
+        return ", ".join(os.path.relpath(path, folder) for path in sources) + decoded
+    fetchable = f"towpath data fetch {entry.name}" if entry.files else "to be got by hand"
+    return f"not there ({fetchable})"
+
+
 def _counts_here(name: str, folder: Path) -> str:
+    from towpath.data.registry import SETS, load
+
     parts: list[str] = []
     for split in SETS[name].splits:
         with suppress(DataError):  # a set may lack a split
@@ -71,18 +122,23 @@ def _counts_here(name: str, folder: Path) -> str:
     return "; ".join(parts)
 
 
-def fetch_set(console: Console, name: str, root: str | None = None) -> None:
+def fetch_set(arguments: argparse.Namespace, console: Console) -> None:
     """Download a set into the data folder, file by file, checksums checked."""
+    from towpath.data.download import fetch
+    from towpath.data.locations import data_root
+    from towpath.data.registry import known
+
+    name: str = arguments.name
     entry = known(name)
     if not entry.files:
-        if name == "glyphs":
-            say(console, f"glyphs: {entry.manual}")
+        if entry.built_in:
+            say(console, f"{name}: {entry.manual}")
             return
         raise DataError(
             f"{name} has no address to fetch from; expected a set that may be downloaded freely. "
             f"{entry.manual}"
         )
-    folder = data_root(root)
+    folder = data_root(arguments.data_root)
     if name == "cub" and entry.sources(folder):
         say(console, f"{entry.sources(folder)[0]} is there already; nothing to fetch.")
         return
@@ -142,13 +198,18 @@ class _Bar:
         self._bars.stop_task(self._task)
 
 
-def verify_sets(console: Console, name: str | None = None, root: str | None = None) -> None:
-    """Counts of one set, or of every set that is there; wrong counts are an error."""
-    folder = data_root(root)
+def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
+    """Check the counts of one set, or of every set that is there; wrong counts are an error."""
+    from towpath.data.locations import data_root
+    from towpath.data.registry import SETS, present
+    from towpath.data.verification import require, verify
+
+    name: str | None = arguments.name
+    folder = data_root(arguments.data_root)
     names = [name] if name is not None else list(SETS)
     reports = []
     for each in names:
-        if name is None and each != "glyphs" and not SETS[each].sources(folder):
+        if name is None and not present(each, folder):
             say(console, f"{each}: not in {folder}, skipped")
             continue
         report = verify(each, folder)
@@ -160,14 +221,16 @@ def verify_sets(console: Console, name: str | None = None, root: str | None = No
         require(report)
 
 
-def preview_set(
-    console: Console,
-    name: str,
-    root: str | None = None,
-    out: str | None = None,
-    force: bool = False,
-) -> None:
-    """Contact sheets as PNG: one a split, and of a few episodes; what was understood is printed."""
+def preview_set(arguments: argparse.Namespace, console: Console) -> None:
+    """Write contact sheets as PNG files, of each split and of a few episodes.
+
+    What was understood of the set is printed.
+    """
+    from towpath.data.locations import data_root
+    from towpath.data.preview import split_sheet
+    from towpath.data.registry import is_own_folder, known, load
+
+    name, out = arguments.name, arguments.out
     own = is_own_folder(name)
     label = Path(name).resolve().name.split(".")[0] if own else known(name).name
     target = Path(out) if out is not None else Path(f"preview-{label}")
@@ -177,7 +240,7 @@ def preview_set(
     problem: DataError | None = None
     for split in ("train", "validation", "test"):
         try:
-            pools.append(load(name, data_root(root), split, **options))
+            pools.append(load(name, data_root(arguments.data_root), split, **options))
         except DataError as error:
             problem = error  # a set may lack a split; one that loads nothing is an error
     if problem is not None and not pools:
@@ -185,7 +248,7 @@ def preview_set(
     sheets = {f"{label}-{pool.split}.png": split_sheet(pool) for pool in pools}
     episodes = _episode_sheets(pools[0])
     sheets |= {f"{label}-episode-{i}.png": sheet for i, sheet in enumerate(episodes)}
-    outputs = {file: Output(target / file, force, SHEET_SIGNATURE) for file in sheets}
+    outputs = {file: Output(target / file, arguments.force, SHEET_SIGNATURE) for file in sheets}
     for output in outputs.values():  # all or nothing
         output.check()
     for note in pools[0].notes:
@@ -199,8 +262,12 @@ def preview_set(
         say(console, f"  {outputs[file].path}")
 
 
-def _episode_sheets(pool: ClassPool) -> list[Image.Image]:
+def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
     """A few tasks of the pool; none where it has too few images or classes."""
+    from towpath.data.preview import episode_sheet
+    from towpath.data.sampler import EpisodeSampler
+    from towpath.data.spec import EpisodeSpec
+
     ways = min(5, max(len(own) for own in pool.groups.values()))
     fewest = min(entry.count for entry in pool.classes)
     if fewest < 2 or ways < 2:
@@ -209,7 +276,9 @@ def _episode_sheets(pool: ClassPool) -> list[Image.Image]:
     return [episode_sheet(sampler.episode(index)) for index in range(_EPISODES_SHOWN)]
 
 
-def _png(sheet: Image.Image) -> bytes:
+def _png(sheet: "Image.Image") -> bytes:
+    from PIL.PngImagePlugin import PngInfo
+
     made_by = PngInfo()
     made_by.add_text("Software", "towpath")
     content = io.BytesIO()

@@ -1,14 +1,21 @@
 """argparse as the command line uses it: one sentence where a word is wrong, help texts verbatim."""
 
 import argparse
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from rich.console import Console
 
 from towpath.wording import nearest
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""Where a command adds itself: what argparse's `add_subparsers` returns."""
+Run = Callable[[argparse.Namespace, Console], None]
+"""What a command does with its arguments."""
+
 
 class UsageError(ValueError):
-    """The command line itself is wrong."""
+    """The command line cannot be used as it is; the message is one sentence for the user."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -34,6 +41,7 @@ class Parser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
+        """Raise argparse's message as a UsageError that says where help is."""
         raise UsageError(
             f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
         )
@@ -45,6 +53,23 @@ class Parser(argparse.ArgumentParser):
                 f"{self.prog}: there is no command {value!r}; expected {', '.join(choices)}."
                 f"{nearest(str(value), choices)} Run `{self.prog} --help` to see them."
             )
+
+
+def add_command(
+    commands: Commands, name: str, text: str, example: str, run: Run
+) -> argparse.ArgumentParser:
+    """Add a command and return its parser, which takes the command's arguments.
+
+    Args:
+        commands: where the command is added.
+        name: the word that calls it.
+        text: one sentence on what it does, for its own help and for the list of commands.
+        example: a command line that works as it stands.
+        run: what it does.
+    """
+    parser = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}")
+    parser.set_defaults(run=run)
+    return parser
 
 
 def overrides(words: Sequence[str]) -> list[tuple[str, str]]:

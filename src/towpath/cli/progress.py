@@ -1,6 +1,6 @@
 """How runs go, live: progress bars on a terminal, plain lines elsewhere."""
 
-from typing import Any
+import math
 
 from rich.console import Console
 from rich.progress import (
@@ -13,8 +13,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from towpath.data.registry import is_synthetic
+from towpath.grid.events import Began, Ended, Event, Failed
+from towpath.runs.records import StepRecord, WindowRecord
+from towpath.runs.scores import Score, ScoreSummary
+from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
-from towpath.training.evaluation import Score
 from towpath.training.setup import Setup, set_label
 from towpath.wording import printable, say
 
@@ -29,7 +33,7 @@ def percent(value: float) -> str:
 
 def figure(score: Score) -> str:
     """A score with its interval."""
-    if score.accuracies is None:
+    if score.metric == "loss":
         return f"loss {score.mean:.4f} +-{score.interval:.4f}"
     return f"{percent(score.mean)} +-{100 * score.interval:.1f}"
 
@@ -57,13 +61,13 @@ class ConsoleReporter:
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
         self._validation = ""
-        name = f"{recipe.name} · {recipe.weighter['name']} · seed {recipe.seed}"
-        data = set_label(recipe.data["name"])
-        if recipe.data["name"] == "glyphs":
+        name = f"{recipe.name} · {recipe.weighter.name} · seed {recipe.seed}"
+        data = set_label(recipe.data.name)
+        if is_synthetic(recipe.data.name):
             data += " (synthetic)"
         say(
             self.console,
-            f"{name}: {recipe.learner['name']} on {data}, "
+            f"{name}: {recipe.learner.name} on {data}, "
             f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
             + (f", from step {step}" if step else ""),
         )
@@ -89,12 +93,9 @@ class ConsoleReporter:
             f"and test), {cost.peak_bytes / 2**30:.1f} GiB",
         )
 
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
+    def stepped(self, step: int, record: WindowRecord) -> None:
         """Move the bar, or print a line now and then."""
-        loss, accuracy = record.get("loss"), record.get("accuracy")
-        text = "" if loss is None else f"loss {loss:.3f}"
-        if accuracy is not None:
-            text += f" accuracy {percent(accuracy)}"
+        text = _progress(record)
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=step, description=f"{text}{self._validation}")
         elif step - self._last_line >= self._steps / PLAIN_LINES or step >= self._steps:
@@ -111,20 +112,15 @@ class ConsoleReporter:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total, description="testing")
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Summary) -> None:
         """Close the bar and say how it went."""
         self.close()
-        for name, score in summary["test"].items():
-            value = (
-                f"{percent(score['mean'])} +-{100 * (score['interval'] or 0):.1f}"
-                if score["metric"] == "accuracy"
-                else f"loss {score['mean']:.4f}"
-            )
+        for name, score in summary.test.items():
             say(
                 self.console,
-                f"  test on {name}: {value} over {score['tasks']} tasks, worst tenth "
-                f"{percent(score['worst_tenth'])}, {summary['timing']['training_seconds']:.0f} s "
-                "of training",
+                f"  test on {name}: {_outcome(score)} over {score.tasks} tasks, worst tenth "
+                f"{percent(score.worst_tenth)}, {summary.timing.training_seconds:.0f} s of "
+                "training",
             )
 
     def close(self) -> None:
@@ -132,6 +128,22 @@ class ConsoleReporter:
         if self._bar is not None:
             self._bar.stop()
         self._bar, self._task = None, None
+
+
+def _progress(record: WindowRecord) -> str:
+    """Loss and accuracy of the last mini-batch, as far as they are known."""
+    if not isinstance(record, StepRecord):
+        return ""
+    text = "" if record.loss is None else f"loss {record.loss:.3f}"
+    return text if record.accuracy is None else f"{text} accuracy {percent(record.accuracy)}"
+
+
+def _outcome(score: ScoreSummary) -> str:
+    """The mean of a test, with its interval where it is an accuracy."""
+    if not score.is_accuracy:
+        return f"loss {score.mean:.4f}"
+    width = score.interval if math.isfinite(score.interval) else 0.0  # of a single task
+    return f"{percent(score.mean)} +-{100 * width:.1f}"
 
 
 GRID_LINES = 2
@@ -147,23 +159,25 @@ class ConsoleWatcher:
         self._tasks: dict[str, TaskID] = {}
         self._last_line: dict[str, int] = {}
 
-    def heard(self, name: str, event: dict[str, Any]) -> None:
+    def heard(self, name: str, event: Event) -> None:
         """Move the run's bar, or print a line now and then."""
-        if event["kind"] == "ended":
+        if isinstance(event, Ended):
             self._drop(name)
             figures = ", ".join(
-                percent(test["mean"]) if test["metric"] == "accuracy" else f"{test['mean']:.4f}"
-                for test in event["test"].values()
+                percent(test.mean) if test.is_accuracy else f"{test.mean:.4f}"
+                for test in event.test.values()
             )
             self._say(f"{name}: ended, test {figures}")
             return
-        step, steps = event["step"], event["steps"]
+        if isinstance(event, Failed):
+            return  # whoever runs it says so, and whether it is tried again
+        step, steps = event.step, event.steps
         if self.console.is_terminal:
             bars = self._opened()
             if name not in self._tasks:
                 self._tasks[name] = bars.add_task(printable(name), total=steps)
             bars.update(self._tasks[name], completed=step)
-        elif event["kind"] == "began":
+        elif isinstance(event, Began):
             self._last_line[name] = step
             self._say(f"{name}: from step {step} of {steps}")
         elif step - self._last_line.get(name, 0) >= steps / GRID_LINES and step < steps:

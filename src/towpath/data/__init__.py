@@ -1,4 +1,4 @@
-"""Data: class pools (group -> class -> images), one loader a set, and reproducible episodes."""
+"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from towpath.lazy import exports
 if TYPE_CHECKING:
     from towpath.data.episode import Episode
     from towpath.data.errors import DataError, DownloadError
-    from towpath.data.folder import load_folder
+    from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
     from towpath.data.registry import SETS, load, present
     from towpath.data.sampler import EpisodeSampler, Summary
@@ -37,7 +37,7 @@ __getattr__, __dir__ = exports(
     {
         "towpath.data.episode": ("Episode",),
         "towpath.data.errors": ("DataError", "DownloadError"),
-        "towpath.data.folder": ("load_folder",),
+        "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
         "towpath.data.registry": ("SETS", "load", "present"),
         "towpath.data.sampler": ("EpisodeSampler", "Summary"),

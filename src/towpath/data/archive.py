@@ -1,8 +1,8 @@
-"""Archives from strangers: every member is checked before one byte of it is used.
+"""Zip and tar archives from strangers: every member is checked before a byte of it is used.
 
-Refused: absolute paths, `..`, drive letters, links, devices, more members or bytes than the
-limits, members that unpack to more than they declare. Zip, tar, tar.gz, tar.bz2 and tar.xz are
-known, by content rather than by name.
+Refused are absolute paths, `..`, drive letters, links, devices, more members or bytes than the
+limits, and members that unpack to more than they declare. Zip, tar, tar.gz, tar.bz2 and tar.xz are
+recognised by their content, not by their name.
 """
 
 import errno
@@ -39,12 +39,15 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What an archive may unpack to. Full mini-ImageNet: 60,003 members, about 0.2 GB."""
+    """The most that an archive may unpack to before it is refused.
+
+    Full mini-ImageNet, for comparison, has 60,003 members and about 0.2 GB.
+    """
 
     members: int = 500_000
     total_bytes: int = 16 * 2**30
     member_bytes: int = 2**30
-    ratio: int = 200  # unpacked over packed; looked at from `ratio_from` bytes on
+    ratio: int = 200  # unpacked over packed; applies from `ratio_from` unpacked bytes on
     ratio_from: int = 64 * 2**20
 
 
@@ -57,12 +60,12 @@ class Member:
 
 
 def is_archive_name(name: str) -> bool:
-    """Whether the file name ends as an archive that we read."""
+    """Return whether the file name ends like that of an archive that can be read."""
     return name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
 def safe_name(name: str, archive: Path) -> str:
-    """The member's relative path, or an error if it points outside the folder it unpacks to."""
+    """Return the member's relative path; a path that leads out of the folder is a `DataError`."""
     plain = name.replace("\\", "/")
     parts = [part for part in PurePosixPath(plain).parts if part != "."]
     outside = plain.startswith("/") or ".." in parts or any(":" in part for part in parts[:1])
@@ -104,7 +107,7 @@ def _refuse_kind(archive: Path, name: str, kind: str) -> DataError:
 
 
 class CheckedZip:
-    """A zip whose members were all checked on opening; members are read without unpacking."""
+    """A zip file whose members are all checked when it is opened, and read without unpacking."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path = path
@@ -138,17 +141,17 @@ class CheckedZip:
         return found
 
     def members(self) -> list[Member]:
-        """Every regular file."""
+        """List the files of the archive; its folders are not among them."""
         return [Member(name, info.file_size) for name, info in self._members.items()]
 
     def read(self, name: str) -> bytes:
-        """The bytes of one member, never more than it declared."""
+        """Return the bytes of one member, which must be exactly as many as it declares."""
         info = self._members[name]
         with _broken_archive(self.path), self._zip.open(info) as stream:
             return _read_declared(stream, info.file_size, self.path, name)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the zip file, after which no member can be read."""
         self._zip.close()
 
 
@@ -181,13 +184,13 @@ def _broken_archive(path: Path) -> Iterator[None]:
 
 
 def open_zip(path: Path, limits: Limits | None = None) -> CheckedZip:
-    """A zip, checked; a damaged or hostile one is a `DataError`."""
+    """Open a zip file and check it; a damaged or hostile one raises a `DataError`."""
     with _broken_archive(path):
         return CheckedZip(path, limits or Limits())
 
 
 def unpack(path: Path, folder: Path, limits: Limits | None = None) -> None:
-    """Unpack into `folder`, which must not exist yet; nothing is left behind on failure."""
+    """Unpack a zip or tar file into a new `folder`; nothing is left behind on failure."""
     limits = limits or Limits()
     if folder.exists():
         raise DataError(

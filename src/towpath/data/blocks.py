@@ -20,9 +20,9 @@ CHECKED_ON_LOAD = 64
 
 
 def checksums(path: Path, chosen: Iterable[int] | None = None) -> dict[int, int]:
-    """CRC-32 of the chosen blocks of a file, or of every block, by the block's number.
+    """Return the CRC-32 of the chosen blocks of a file, or of every block, by block number.
 
-    Plain reads, not a memory map: checking must not make the whole array resident.
+    The file is read, not mapped: checking must not make the whole array resident in memory.
     """
     if chosen is None:
         chosen = range(block_count(path))
@@ -35,22 +35,26 @@ def checksums(path: Path, chosen: Iterable[int] | None = None) -> dict[int, int]
 
 
 def block_count(path: Path) -> int:
-    """How many blocks the file has, the last one maybe shorter than the others."""
+    """Return how many blocks the file has; the last one may be shorter than the others."""
     return -(-path.stat().st_size // BLOCK)
 
 
 def sample(count: int) -> list[int]:
-    """The blocks that loading looks at: all of a small file, evenly spaced ones of a large one."""
+    """Choose the blocks to check on loading: all of a small file, evenly spaced ones of a large.
+
+    Args:
+        count: how many blocks the file has.
+    """
     return sorted(set(np.linspace(0, count - 1, min(count, CHECKED_ON_LOAD)).astype(int).tolist()))
 
 
 class CheckedBlocks:
-    """Which blocks of a decoded set are known to be as they were written.
+    """Compares each block of a decoded set with its checksum before it is first used.
 
     Args:
         path: the array on disk, in an entry of the cache that is removed if it is damaged.
         sums: checksum of each block.
-        known: blocks that were compared already.
+        known: numbers of the blocks that were compared on loading and need no second look.
         start: offset of the first row, in bytes.
         row_bytes: length of a row.
     """
@@ -63,7 +67,7 @@ class CheckedBlocks:
         self._unknown = set(range(len(sums))) - set(known)
 
     def require(self, rows: Iterable[int]) -> None:
-        """DataError if a block that holds some of these rows is not as it was written."""
+        """Raise a `DataError` if a block with some of these rows is not as it was written."""
         if not self._unknown:
             return
         touched: set[int] = set()

@@ -1,7 +1,7 @@
-"""From a list of classes and their files to class pools, decoded once.
+"""Turn a list of classes and their files into class pools, decoding each file once.
 
-A loader only says which files make which class (`Listing`); this module decodes them, stores the
-array under a key of the source's content, and hands out the pool of a split.
+A loader only lists which files make which class (`Listing`); this module decodes them, stores the
+array under a key of the source's content, and returns the pool of a split.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.cache import Plan, StoredClass, StoredSet, stored
+from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
 from towpath.data.errors import DataError
 from towpath.data.images import decode
 from towpath.data.pool import SPLITS, ClassEntry, ClassPool
@@ -37,7 +37,10 @@ class Listing:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source. `version` and the options that matter are part of the cache's key."""
+    """How to read a source. Every field is part of the cache's key.
+
+    A change of a loader that changes what it reads raises `version`, which outdates older entries.
+    """
 
     name: str
     version: int
@@ -49,26 +52,33 @@ class Reading:
 
 @dataclass(frozen=True)
 class Found:
-    """What a loader made of a source: its classes and sentences about what was understood."""
+    """What a loader found in a source: its classes, and notes for the user on how it was read."""
 
     listings: Sequence[Listing]
     notes: tuple[str, ...] = ()
 
 
 def cache_key(path: Path, reading: Reading) -> str:
-    """Digest of the source's content and of how it is read."""
+    """Return a digest of the source's content and of how it is read, the key of its cache entry."""
     return hashlib.sha256(f"{content_key(path)} {reading!r}".encode()).hexdigest()
 
 
 def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -> StoredSet:
-    """The decoded set; `find` and the decoder run only if the cache does not have it."""
+    """Return the decoded set, from the cache if it has it.
+
+    Args:
+        path: the folder or archive to read.
+        reading: how its images are decoded.
+        find: lists the classes of the opened source; called only if the set must be decoded.
+    """
     if min(reading.image_size) < 1:
         raise DataError(
             f"image_size is {reading.image_size[0]}; expected at least 1 pixel. The usual is 28 "
             "for drawings and 84 for photographs."
         )
 
-    def plan() -> Plan:
+    def blueprint() -> Blueprint:
+        """List the classes and their rows; no image is decoded yet."""
         with open_source(path) as source:
             found = find(source)
         listings = sorted(found.listings, key=_order)
@@ -85,9 +95,11 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             start += count
 
         def fill(images: NDArray[np.uint8]) -> str:
+            """Decode every file into its row, and return a digest of the files."""
             files = [file for listing in listings for file in listing.files]
-            # of the files, not of the pixels: releases of Pillow decode a JPEG differently, and
-            # of their contents only: a folder holds the same data as the archive of it
+            # The digest is of the files, not of the pixels, because releases of Pillow decode a
+            # JPEG differently; and of their contents only, not of their paths, because a folder
+            # has the same data as an archive of it.
             content = hashlib.sha256()
             with open_source(path) as source:
                 for row, file in enumerate(files):
@@ -98,17 +110,32 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
             return content.hexdigest()
 
         shape = (start, reading.channels, *reading.image_size)
-        return Plan(tuple(classes), shape, fill, found.notes)
+        return Blueprint(tuple(classes), shape, fill, found.notes)
 
-    return stored(reading.name, cache_key(path, reading), plan)
+    return stored(reading.name, cache_key(path, reading), blueprint)
 
 
 def _order(listing: Listing) -> tuple[str, str, str]:
     return (listing.split, listing.group, listing.name)
 
 
-def split_pool(name: str, whole: StoredSet, split: str, synthetic: bool = False) -> ClassPool:
-    """The pool of one split ('all': of every split) of a decoded set."""
+def split_pool(
+    name: str,
+    whole: StoredSet,
+    split: str,
+    *,
+    synthetic: bool = False,
+    ink_is_one: bool = False,
+) -> ClassPool:
+    """Return the class pool of one split of a decoded set.
+
+    Args:
+        name: what the set is called in messages and results.
+        whole: the decoded set, with all its splits.
+        split: a split of the set, or `'all'` for every class of it.
+        synthetic: whether the images are neither drawn nor photographed by people.
+        ink_is_one: whether the images are strokes on paper with the ink stored as 255.
+    """
     present = sorted({entry.split for entry in whole.classes})
     if split != "all" and split not in present:
         raise DataError(
@@ -129,11 +156,12 @@ def split_pool(name: str, whole: StoredSet, split: str, synthetic: bool = False)
         whole.notes,
         content=whole.content,
         blocks=whole.blocks,
+        ink_is_one=ink_is_one,
     )
 
 
 def check_split(split: str) -> None:
-    """A split is 'train', 'validation', 'test' or 'all'."""
+    """Raise a `DataError` unless the split is `train`, `validation`, `test` or `all`."""
     known = (*SPLITS, "all")
     if split not in known:
         raise DataError(

@@ -1,12 +1,12 @@
 """Decoded sets on disk: one memory-mapped array and one list of classes, keyed by content.
 
 An entry is a folder `<set>-<key>/` with `images.npy` `[N, C, H, W]` uint8 and `classes.json`. It
-is written beside and renamed, so an entry that exists is complete. Damage after that is found by
-the sizes and the checksums of blocks, some on loading and the rest when they are first read
-(`blocks.py`), and the entry is built again.
+is written under a temporary name and then renamed, so an entry that exists is complete. Later
+damage shows in its size or in the checksums of its blocks, of which some are compared on loading
+and the rest when they are first read (`blocks.py`); the entry is then built again.
 
-Each entry knows the `content` that it was decoded from: a digest that a run keeps, so that data
-that changed between two commands are noticed.
+Each entry stores a digest of the `content` that it was decoded from. A run records the digest, so
+that data that changed between two commands are noticed.
 """
 
 import errno
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from towpath.data.blocks import CheckedBlocks, block_count, checksums, sample
 from towpath.data.errors import DataError
-from towpath.data.folders import CACHE_VARIABLE, cache_root
+from towpath.data.locations import CACHE_VARIABLE, cache_root
 from towpath.files import check_readable, read_bytes
 
 _log = logging.getLogger("towpath.data")
@@ -39,7 +39,7 @@ _ABANDONED_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True)
 class StoredClass:
-    """A class as stored: split, group, name and its rows."""
+    """One class of a decoded set: its split, group and name, and its rows in the array."""
 
     split: str
     group: str
@@ -50,9 +50,9 @@ class StoredClass:
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set as loaded from the cache."""
+    """A decoded set as loaded from the cache, with the classes of all its splits."""
 
-    images: NDArray[np.uint8]  # [N, C, H, W], a read-only map
+    images: NDArray[np.uint8]  # [N, C, H, W], a read-only memory map
     classes: tuple[StoredClass, ...]
     notes: tuple[str, ...]
     content: str
@@ -61,11 +61,11 @@ class StoredSet:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to build: the classes, the array's shape, and the function that fills the array.
+class Blueprint:
+    """A set to be built: its classes, the array's shape, and the function that fills the array.
 
-    `fill` may return a digest of the files that it decoded. The pixels stand for the content where
-    it does not.
+    `fill` may return a digest of the files that it decoded. If it returns None, the pixels are
+    taken as the content of the set.
     """
 
     classes: tuple[StoredClass, ...]
@@ -74,15 +74,21 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-def stored(name: str, key: str, plan: Callable[[], Plan]) -> StoredSet:
-    """The set under this key, built with `plan` unless a sound entry is there."""
+def stored(name: str, key: str, blueprint: Callable[[], Blueprint]) -> StoredSet:
+    """Return the set that is cached under this key; build it first if it is missing or damaged.
+
+    Args:
+        name: the set's name, for the entry's folder and for messages.
+        key: a digest of everything that decides what the entry contains.
+        blueprint: makes the description of what to build; called only if the set must be built.
+    """
     folder = cache_root() / f"{name}-{key[:24]}"
     found = _open(folder, every_block=False)
     if found is not None:
         return found
     try:
         _log.info("decoding %s, once, into %s", name, folder)
-        _build(folder, plan())
+        _build(folder, blueprint())
     except OSError as error:
         raise DataError(
             f"The decoded {name} set cannot be written to {folder.parent} "
@@ -99,12 +105,12 @@ def stored(name: str, key: str, plan: Callable[[], Plan]) -> StoredSet:
 
 
 def is_stored(name: str, key: str) -> bool:
-    """Whether an entry (not yet checked) is there."""
+    """Return whether the cache has an entry under this key; the entry is not checked."""
     return (cache_root() / f"{name}-{key[:24]}" / "classes.json").is_file()
 
 
 def discard_if_damaged(name: str, key: str) -> bool:
-    """Read every block of the entry, remove it if one is not as written, and say whether it was."""
+    """Remove the entry under this key if one of its blocks is damaged; return whether it was."""
     folder = cache_root() / f"{name}-{key[:24]}"
     if not folder.exists() or _open(folder, every_block=True) is not None:
         return False
@@ -112,28 +118,28 @@ def discard_if_damaged(name: str, key: str) -> bool:
     return True
 
 
-def _build(folder: Path, plan: Plan) -> None:
+def _build(folder: Path, blueprint: Blueprint) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
-    _require_space(folder.parent, math.prod(plan.shape))
+    _require_space(folder.parent, math.prod(blueprint.shape))
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
     try:
         images = np.lib.format.open_memmap(
-            beside / "images.npy", mode="w+", dtype=np.uint8, shape=plan.shape
+            beside / "images.npy", mode="w+", dtype=np.uint8, shape=blueprint.shape
         )
-        files = plan.fill(images)
+        files = blueprint.fill(images)
         images.flush()
         del images
         blocks = list(checksums(beside / "images.npy").values())
-        classes = [asdict(entry) for entry in plan.classes]
+        classes = [asdict(entry) for entry in blueprint.classes]
         index: dict[str, Any] = {
             "format": FORMAT,
-            "shape": list(plan.shape),
+            "shape": list(blueprint.shape),
             "bytes": (beside / "images.npy").stat().st_size,
             "blocks": blocks,
             "content": _content(classes, files or json.dumps(blocks)),
             "classes": classes,
-            "notes": list(plan.notes),
+            "notes": list(blueprint.notes),
         }
         with (beside / "classes.json").open("w", encoding="ascii") as stream:
             json.dump(index, stream)  # ascii escapes keep names that are not valid unicode
@@ -145,7 +151,7 @@ def _build(folder: Path, plan: Plan) -> None:
 
 
 def _require_space(folder: Path, needed: int) -> None:
-    """OSError where the decoded images cannot fit, before hours are spent on decoding them."""
+    """Raise an OSError if the decoded images will not fit, before hours go into decoding them."""
     if needed > shutil.disk_usage(folder).free:
         raise OSError(errno.ENOSPC, f"{needed / 2**30:,.1f} GiB do not fit on the disk")
 
@@ -176,7 +182,7 @@ def _content(classes: list[dict[str, Any]], images: str) -> str:
 
 
 def _open(folder: Path, every_block: bool) -> StoredSet | None:
-    """The entry, or None if it is missing, damaged, or of before it knew its content."""
+    """The entry, or None if it is missing, damaged, or older than the digest of its content."""
     array = folder / "images.npy"
     try:
         index = json.loads(read_bytes(folder / "classes.json"))

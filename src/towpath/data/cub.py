@@ -1,8 +1,8 @@
-"""CUB-200-2011 (Wah et al. 2011), birds, resized to 84x84: a test set outside the domain.
+"""CUB-200-2011 (Wah et al. 2011): photographs of birds at 84x84, for tests under domain shift.
 
 Official layout, from `CUB_200_2011.tgz`, another archive or a folder:
 `CUB_200_2011/images/<NNN.Name>/<file>.jpg`. The split is that of Chen et al. (2019), by class
-number: odd for training, 2 mod 4 for validation, 0 mod 4 the 50 novel classes of the test.
+number: odd numbers train, 2 mod 4 validate, and 0 mod 4 are the 50 novel classes of the test.
 """
 
 import re
@@ -19,9 +19,9 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
 from towpath.data.images import is_image_name
-from towpath.data.locate import missing, named_like
+from towpath.data.locations import data_root
+from towpath.data.lookup import missing, named_like
 from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.source import Source
 
@@ -31,20 +31,21 @@ _LAYOUT = "CUB_200_2011/images/<NNN.Name>/<file>.jpg"
 
 
 def find_source(root: Path) -> Path | None:
-    """The folder or archive of CUB in the data folder, if it is there."""
+    """Return the folder or archive of CUB in the data folder, or None if there is none."""
     candidates = named_like(root, STEM)
     return candidates[0] if candidates else None
 
 
 def reading(image_size: int) -> Reading:
-    """How the set is read."""
+    """Return how CUB is decoded at this image size, for `read_source` and the cache's key."""
     return Reading("cub", 1, (image_size, image_size), 3)
 
 
 def load_all(path: Path, image_size: int = 84) -> StoredSet:
-    """All splits, decoded."""
+    """Return all splits of the folder or archive at `path`, decoded or from the cache."""
 
     def find(source: Source) -> Found:
+        """List the photographs of each class, without the segmentation masks."""
         classes: dict[tuple[int, str], list[str]] = {}
         for name in source.names:
             match = _MEMBER.search(name)
@@ -73,7 +74,13 @@ def _split(number: int) -> str:
 def load_cub(
     root: str | Path | None = None, split: str = "test", *, image_size: ImageSize = 84
 ) -> ClassPool:
-    """CUB's pool of a split; 'test' are the 50 novel classes."""
+    """Load the class pool of a split of CUB.
+
+    Args:
+        root: the data folder; by default the one of `data_root`.
+        split: `train`, `validation`, `test` (the 50 novel classes) or `all`.
+        image_size: height and width that the photographs are resized to.
+    """
     check_split(split)
     folder = data_root(root)
     path = find_source(folder)

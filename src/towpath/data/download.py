@@ -1,8 +1,8 @@
-"""Downloads: mirrors in turn, retries, checksums, and never a half-written file under its name.
+"""Download files from mirrors, with retries and checksums.
 
-pooch fetches and checks one file; it neither resumes nor knows mirrors. A file is downloaded into
-a folder `.downloading` beside its place and moved only after its checksum is right, so an
-interruption leaves nothing that could be taken for the file, and the next call starts afresh.
+pooch fetches and checks one file; it neither resumes a download nor tries mirrors. A file is
+downloaded into a folder `.downloading` beside its place and moved only after its checksum was found
+right, so an interrupted download is never taken for the file, and the next call starts afresh.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ import requests
 from towpath.data.errors import DataError, DownloadError
 from towpath.files import check_replaceable, open_regular
 
-# Our own sentences say what pooch would log to stderr.
+# Our own messages report what pooch would log to stderr.
 pooch.get_logger().setLevel("WARNING")
 
 _PARTIAL = ".downloading"
@@ -28,23 +28,23 @@ _FINAL_STATUS = range(400, 500)  # asking again will not help: go on to the next
 
 
 class Progress(Protocol):
-    """What pooch asks of a progress bar."""
+    """The methods of a progress bar that pooch calls."""
 
     total: int
 
     def update(self, amount: int) -> None:
-        """So many bytes more."""
+        """Add the bytes that have arrived since the last call."""
 
     def reset(self) -> None:
-        """The bytes shown so far were from a file of unknown size."""
+        """Start again from zero bytes, as pooch does before it shows the file as complete."""
 
     def close(self) -> None:
-        """The file is complete."""
+        """End the display: the file is complete, or the attempt has failed."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file to fetch: name, checksum (`md5:...` or `sha256:...`) and addresses, best first."""
+    """A file to download: its name, checksum (`md5:...` or `sha256:...`) and URLs, best first."""
 
     name: str
     checksum: str
@@ -53,7 +53,10 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Fetched:
-    """Where the file is, whether it was there before, and whether its checksum is the known one."""
+    """A file after `fetch`: its path, whether it was there before, and if it is the official one.
+
+    A file that was there before may be official or not, by its checksum.
+    """
 
     path: Path
     was_there: bool
@@ -61,7 +64,7 @@ class Fetched:
 
 
 def matches(path: Path, checksum: str) -> bool:
-    """Whether the file has this checksum."""
+    """Return whether the file has this checksum, written `md5:...` or `sha256:...`."""
     algorithm, _, expected = checksum.partition(":")
     with open_regular(path) as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest() == expected.lower()
@@ -77,9 +80,16 @@ def fetch(
     wait: float = 1.0,
     timeout: float = 30.0,
 ) -> Fetched:
-    """The file in `folder`, downloaded unless there; a file that is there is never overwritten.
+    """Download the file into `folder`, unless it is there; an existing file is never overwritten.
 
-    `manual` is the sentence that tells how to get the file by hand, for when nothing else works.
+    Args:
+        file: what to download, and from where.
+        folder: where the file will be; made if it is missing.
+        manual: how to get the file by hand, for the message if no mirror delivers it.
+        progress: makes a progress bar for a file's name; None shows no progress.
+        retries: attempts at each mirror.
+        wait: seconds before the second attempt, doubled before each further one.
+        timeout: seconds to wait for an answer of the server.
     """
     target = folder / file.name
     if os.path.lexists(target):

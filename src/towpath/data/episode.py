@@ -1,4 +1,4 @@
-"""One task of few-shot learning: a support set to adapt on, a query set to be judged on.
+"""One task of few-shot learning: a support set to adapt on, a query set to be evaluated on.
 
 Shapes: `support_x [S, ...]`, `support_y [S]`, `query_x [Q, ...]`, `query_y [Q]`. Labels of a
 classification task are integers 0..ways-1; a regression task carries float targets `[S, C]`.
@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 ROUNDING = 1e-9
-"""a third of 15 images is 5, whatever the floating point says"""
+"""subtracted before rounding up: a third of 15 images is 5, whatever floating point makes of it"""
 
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """A task. `info` says where it came from: index, group, classes, mislabelled or not."""
+    """One task. `info` describes its origin: index, group, classes, whether it is mislabelled."""
 
     support_x: Tensor
     support_y: Tensor
@@ -37,7 +37,7 @@ class Episode:
 
     @property
     def ways(self) -> int:
-        """Number of classes of a classification task."""
+        """The number of classes of a classification task; a ValueError for a regression task."""
         if self.support_y.is_floating_point():
             raise ValueError(
                 "This episode has float targets, so it is a regression task and has no ways; "
@@ -46,9 +46,9 @@ class Episode:
         return int(self.support_y.max()) + 1
 
     def part(self, share: float) -> "Episode":
-        """The same task with a share of its query set: the first images of each class.
+        """Return the same task with a share of its query set: the first images of each class.
 
-        At least one sample of each class (of a regression task: one in all) is kept.
+        At least one query sample of each class is kept; of a regression task, at least one.
         """
         if not 0 < share <= 1:
             raise ValueError(f"Found share={share}; expected a share of the query set, 0 to 1.")
@@ -64,12 +64,12 @@ class Episode:
         )
 
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> "Episode":
-        """The same task on another device; `dtype` converts floating tensors only."""
-
+        """Return the same task on another device; `dtype` converts floating-point tensors only."""
         if dtype is None and self.support_x.device == torch.device(device):
             return self
 
         def move(tensor: Tensor) -> Tensor:
+            """Move a tensor; integer labels keep their type."""
             return tensor.to(device, dtype if tensor.is_floating_point() else None)
 
         return Episode(

@@ -1,7 +1,7 @@
-"""The two ways in which data can fail its user: wrong input, and a network that does not deliver.
+"""The two errors of this package: wrong data or options, and a download that failed.
 
-Every message says what was found, what was expected and what to do. The command line answers a
-`DataError` with exit code 2 and a `DownloadError` with exit code 1, one sentence each.
+Every message says what was found, what was expected and what to do. The command line prints the
+message and exits with code 2 after a `DataError` and with code 1 after a `DownloadError`.
 """
 
 
@@ -10,4 +10,4 @@ class DataError(ValueError):
 
 
 class DownloadError(RuntimeError):
-    """No mirror delivered the file; the message says why and names the manual way."""
+    """No mirror delivered the file; the message says why, and how to get it by hand."""

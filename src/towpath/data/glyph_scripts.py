@@ -1,10 +1,10 @@
 """The characters of the `glyphs` set: code points by script, and which split a script is in.
 
-Left out were characters that, once fitted into the same square, are hardly told apart from one
-before them in their script (mean distance between the pen lines below 1.2 of 64 pixels): no
-handwriting could keep them apart. The three splits share no script, and the scripts that
-borrow letters from each other (Latin, Greek, Cyrillic, Coptic, Lisu, Old Italic, the phonetic
-alphabet) are all in training.
+Some characters, once fitted into the same square, look almost like an earlier one of their script
+(mean distance between the pen lines below 1.2 of 64 pixels). They are left out, because no
+handwriting could keep them apart. The three splits share no script, and the scripts that borrow
+letters from each other (Latin, Greek, Cyrillic, Coptic, Lisu, Old Italic, the phonetic alphabet)
+are all in training.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Script:
 
     @property
     def characters(self) -> list[str]:
-        """In the order of the code points."""
+        """The characters of the script, in the order of `codes`."""
         characters: list[str] = []
         for run in self.codes.split():
             first, _, last = run.partition("-")

@@ -1,4 +1,4 @@
-"""From a font's outline to the line a pen would follow.
+"""Turn the outline of a printed character into the line that a pen would follow.
 
 A character is set in a face of the DejaVu family, fitted into a square of `CANVAS` pixels and
 thinned to lines one pixel wide (Zhang and Suen 1984). What is kept is the distance of every pixel
@@ -33,13 +33,13 @@ FACES = (
 
 
 def face_path(face: str) -> Path:
-    """Where matplotlib keeps this face."""
+    """Return the path of this font file among those that matplotlib installs."""
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / face
 
 
 @cache
 def characters_of(face: str) -> frozenset[int]:
-    """Code points that the face has a glyph for."""
+    """Return the code points that the face has a glyph for."""
     return frozenset(
         code for code, glyph in FT2Font(str(face_path(face))).get_charmap().items() if glyph
     )
@@ -51,12 +51,12 @@ def _font(face: str) -> ImageFont.FreeTypeFont:
 
 
 def faces_of(character: str) -> list[str]:
-    """The faces that hold the character."""
+    """List those of `FACES` that have a glyph for the character."""
     return [face for face in FACES if ord(character) in characters_of(face)]
 
 
 def printed(character: str, face: str) -> NDArray[np.bool_]:
-    """The character as the face prints it, fitted and centred: `[CANVAS, CANVAS]`."""
+    """Return the character as the face prints it, fitted and centred: `[CANVAS, CANVAS]`."""
     sheet = Image.new("L", (3 * _SET_AT, 3 * _SET_AT))
     ImageDraw.Draw(sheet).text((_SET_AT, _SET_AT), character, fill=255, font=_font(face))
     box = sheet.getbbox()
@@ -71,7 +71,7 @@ def printed(character: str, face: str) -> NDArray[np.bool_]:
 
 
 def thinned(shapes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Zhang-Suen thinning of a stack of shapes `[B, H, W]`, whose borders must be empty."""
+    """Thin a stack of shapes `[B, H, W]` to lines (Zhang-Suen); their borders must be empty."""
     lines = shapes.copy()
     changed = True
     while changed:
@@ -101,6 +101,9 @@ def _shifted(stack: NDArray[np.bool_], down: int, right: int) -> NDArray[np.bool
 
 
 def pen_distances(character: str) -> NDArray[np.float32]:
-    """Distance to the pen's line, one field a face that holds the character: `[F, 64, 64]`."""
+    """Return the distance of each pixel to the pen's line, for each face that has the character.
+
+    The result is `[F, CANVAS, CANVAS]`, with the faces in the order of `faces_of`.
+    """
     lines = thinned(np.stack([printed(character, face) for face in faces_of(character)]))
     return np.stack([ndimage.distance_transform_edt(~line).astype(np.float32) for line in lines])

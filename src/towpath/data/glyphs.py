@@ -1,10 +1,10 @@
 """`glyphs`, the built-in set: synthetic handwriting of printed characters, drawn on the spot.
 
 About 680 characters of 17 scripts, 20 drawings each, 28x28, ink = 255; a group is a script. The
-outlines come from the DejaVu fonts that matplotlib carries; a simulated writer n makes the n-th
-drawing of every character: a slant, a size, a pen of his own, and at each drawing another face,
-another affine map, another elastic deformation and another pressure. Nobody wrote these
-characters: the set is synthetic, and is called so wherever it appears.
+outlines come from the DejaVu fonts that matplotlib installs. Simulated writer n makes the n-th
+drawing of every character, with a slant, a size and a pen of their own, and in each drawing with
+another face, affine map, elastic deformation and pressure. Nobody wrote these characters: the set
+is synthetic, and is called so wherever it appears.
 
 A drawing is made backwards: for each of its pixels p, `q = A^-1 (p + e(p))` says where on the
 printed character to look, and p is inked by how far q lies from the pen's line.
@@ -22,7 +22,7 @@ from PIL import features
 from scipy import ndimage
 
 from towpath.data.build import check_split, split_pool
-from towpath.data.cache import Plan, StoredClass, StoredSet, stored
+from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
 from towpath.data.errors import DataError
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
@@ -39,7 +39,7 @@ _KNOTS = 5  # the elastic deformation is given at 5 x 5 points
 
 @dataclass(frozen=True)
 class Hand:
-    """How much drawings vary; angles in radians, lengths in units of half the image's side."""
+    """How much drawings vary, with angles in radians and lengths in halves of the image's side."""
 
     slant: float = 0.18
     rotation: float = 0.12
@@ -75,7 +75,14 @@ def _writers(seed: int, drawings: int) -> NDArray[np.float64]:
 def draw_character(
     character: str, drawings: int = 20, seed: int = 0, hand: Hand | None = None
 ) -> NDArray[np.uint8]:
-    """The drawings of one character, one by each writer: `[drawings, 28, 28]`, ink = 255."""
+    """Draw one character once by each simulated writer: `[drawings, 28, 28]`, ink = 255.
+
+    Args:
+        character: the character, which at least one of the faces must have.
+        drawings: how many writers draw it.
+        seed: decides the writers and their drawings.
+        hand: how much the drawings vary; None for the default.
+    """
     hand = hand or Hand()
     draws = Draws("glyphs/drawings", seed, ord(character))
     fields = pen_distances(character)  # [F, CANVAS, CANVAS]
@@ -138,11 +145,19 @@ def glyph_set(
     hand: Hand | None = None,
     scripts: tuple[str, ...] | None = None,
 ) -> StoredSet:
-    """All splits, drawn or from the cache."""
+    """Return the set with all its splits, from the cache or newly drawn.
+
+    Args:
+        drawings: drawings of each character.
+        seed: decides the writers and their drawings.
+        hand: how much the drawings vary; None for the default.
+        scripts: names in `SCRIPTS` to draw; None for all of them.
+    """
     hand = hand or Hand()
     chosen = tuple(SCRIPTS) if scripts is None else scripts
 
-    def plan() -> Plan:
+    def blueprint() -> Blueprint:
+        """List the classes and their rows; nothing is drawn yet."""
         characters = [(name, c) for name in chosen for c in SCRIPTS[name].characters]
         classes = tuple(
             StoredClass(
@@ -152,13 +167,14 @@ def glyph_set(
         )
 
         def fill(images: NDArray[np.uint8]) -> None:
+            """Draw every character into its rows of the array."""
             for row, (_, c) in enumerate(characters):
                 drawn = draw_character(c, drawings, seed, hand)
                 images[row * drawings : (row + 1) * drawings, 0] = drawn
 
-        return Plan(classes, (len(characters) * drawings, 1, SIZE, SIZE), fill)
+        return Blueprint(classes, (len(characters) * drawings, 1, SIZE, SIZE), fill)
 
-    return stored("glyphs", _key(drawings, seed, hand, chosen), plan)
+    return stored("glyphs", _key(drawings, seed, hand, chosen), blueprint)
 
 
 def load_glyphs(
@@ -168,7 +184,14 @@ def load_glyphs(
     seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
-    """The synthetic pool of a split; fewer `drawings` or `scripts` make a smaller set."""
+    """Return the class pool of a split of the synthetic set.
+
+    Args:
+        split: `train`, `validation`, `test` or `all`; they share no script.
+        drawings: drawings of each character.
+        seed: decides the writers and their drawings.
+        scripts: scripts to draw, for a smaller set; None for all 17 of them.
+    """
     check_split(split)
     if drawings < 1:
         raise DataError(f"drawings is {drawings}; expected at least 1. The usual is 20.")
@@ -178,4 +201,5 @@ def load_glyphs(
             f"glyphs has no script {unknown[0]!r}; expected some of {', '.join(SCRIPTS)}."
             f"{nearest(unknown[0], SCRIPTS)} Correct it."
         )
-    return split_pool("glyphs", glyph_set(drawings, seed, None, scripts), split, synthetic=True)
+    whole = glyph_set(drawings, seed, None, scripts)
+    return split_pool("glyphs", whole, split, synthetic=True, ink_is_one=True)

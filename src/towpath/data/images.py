@@ -1,4 +1,4 @@
-"""One image file to uint8 pixels `[C, H, W]`, whatever mode and size it has on disk."""
+"""Decode image files of any mode and size to uint8 pixels `[C, H, W]`."""
 
 import io
 import struct
@@ -28,8 +28,8 @@ _UNREADABLE = (
 )
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "TIFF", "WEBP")
-"""What is read, whatever a file's name says. Pillow knows more: some of it (PostScript) is run by
-other programs, and all of it comes from strangers."""
+"""The formats that are decoded, whatever a file's name says. Pillow knows more, but it runs other
+programs for some of them (PostScript), which is unsafe for files that come from strangers."""
 Image.init()
 IMAGE_SUFFIXES = frozenset(
     suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS
@@ -37,13 +37,22 @@ IMAGE_SUFFIXES = frozenset(
 
 
 def is_image_name(name: str) -> bool:
-    """Whether the ending is one of a format that is read."""
+    """Return whether the file name ends like that of an image in one of the `FORMATS`."""
     dot = name.rfind(".")
     return dot > 0 and name[dot:].lower() in IMAGE_SUFFIXES
 
 
 def decode(content: bytes, name: str, size: tuple[int, int], channels: int) -> NDArray[np.uint8]:
-    """Pixels `[channels, H, W]`, `size` = (H, W); transparency becomes white, 16 bits become 8."""
+    """Decode and resize an image to pixels `[channels, H, W]`.
+
+    Transparency becomes white, and 16 bits become 8.
+
+    Args:
+        content: the bytes of the file.
+        name: the file's name, for messages.
+        size: (H, W) of the result.
+        channels: 1 for grey, 3 for colour.
+    """
     image = _open(content, name)
     flat = _flatten(image).convert("L" if channels == 1 else "RGB")
     height, width = size
@@ -54,7 +63,12 @@ def decode(content: bytes, name: str, size: tuple[int, int], channels: int) -> N
 
 
 def is_grey(content: bytes, name: str) -> bool:
-    """Whether the image holds no colour, by its pixels rather than by its mode."""
+    """Return whether the image has no colour, judged by its pixels rather than by its mode.
+
+    Args:
+        content: the bytes of the file.
+        name: the file's name, for messages.
+    """
     image = _open(content, name)
     if image.mode in ("1", "L", "LA", "I", "I;16", "F"):
         return True

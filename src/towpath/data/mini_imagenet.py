@@ -2,8 +2,8 @@
 
 Two layouts are read, from a folder or an archive: the csv layout (`train.csv`, `val.csv`,
 `test.csv` with `filename,label`, and `images/`), and the tree `train|val|test/<class>/<image>`.
-The number of images a class is whatever is found (600 in full, 100 in the lite version). The
-classes have no groups. Pickled caches are refused.
+A class has as many images as are found (600 in full, 100 in the lite version). The classes have no
+groups. Pickled caches are refused, because unpickling them could run any code.
 """
 
 import csv
@@ -22,9 +22,9 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
 from towpath.data.images import is_image_name
-from towpath.data.locate import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
+from towpath.data.locations import data_root
+from towpath.data.lookup import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
 from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.source import Source
 
@@ -49,7 +49,7 @@ _MANUAL = (
 
 
 def find_source(root: Path) -> Path | None:
-    """The folder or archive of mini-ImageNet in the data folder, if it is there."""
+    """Return the folder or archive of mini-ImageNet in the data folder, or None without one."""
     candidates = named_like(root, STEM)
     if candidates:
         return candidates[0]
@@ -59,14 +59,15 @@ def find_source(root: Path) -> Path | None:
 
 
 def reading(image_size: int) -> Reading:
-    """How the set is read."""
+    """Return how mini-ImageNet is decoded at this image size, for `read_source` and its key."""
     return Reading("mini-imagenet", 1, (image_size, image_size), 3)
 
 
 def load_all(path: Path, image_size: int = 84) -> StoredSet:
-    """All splits, decoded."""
+    """Return all splits of the folder or archive at `path`, decoded or from the cache."""
 
     def find(source: Source) -> Found:
+        """List the classes in whichever of the two layouts the source has."""
         tables = {name: match for name in source.names if (match := _CSV.match(name))}
         if tables:
             return Found(_from_tables(source, tables), ("layout: csv files beside images/",))
@@ -131,7 +132,13 @@ def _from_tree(source: Source) -> list[Listing]:
 def load_mini_imagenet(
     root: str | Path | None = None, split: str = "train", *, image_size: ImageSize = 84
 ) -> ClassPool:
-    """mini-ImageNet's pool of a split."""
+    """Load the class pool of a split of mini-ImageNet.
+
+    Args:
+        root: the data folder; by default the one of `data_root`.
+        split: `train`, `validation`, `test` or `all`.
+        image_size: height and width that the photographs are resized to.
+    """
     check_split(split)
     folder = data_root(root)
     path = find_source(folder)

@@ -5,9 +5,9 @@ and `images_evaluation/...`. Read as 28x28, one channel, ink = 255 (1.0 in an ep
 an alphabet. Training and validation classes come from the 30 background alphabets, test classes
 are the 20 evaluation alphabets.
 
-Validation is held out of the background in one of two ways, told apart by the number of alphabets
-that training keeps: five whole alphabets (25 train), or some characters of every alphabet (30
-train, as in the paper on TOW, which does not say where its validation tasks come from).
+Validation classes are held out of the background in one of two ways, chosen by the number of
+alphabets to train on: five whole alphabets (25 remain), or some characters of every alphabet (30
+remain, as in the paper on TOW, which does not say where its validation tasks come from).
 """
 
 import re
@@ -25,8 +25,8 @@ from towpath.data.build import (
 )
 from towpath.data.cache import StoredSet
 from towpath.data.errors import DataError
-from towpath.data.folders import data_root
-from towpath.data.locate import missing
+from towpath.data.locations import data_root
+from towpath.data.lookup import missing
 from towpath.data.pool import ClassPool
 from towpath.data.source import Source
 
@@ -51,7 +51,7 @@ _MANUAL = "Run `towpath data fetch omniglot`, or put the zips there yourself."
 
 
 def find_part(root: Path, part: str) -> Path | None:
-    """The folder or zip of one part ('background', 'evaluation'), if it is there."""
+    """Return the folder or zip of a part (`background` or `evaluation`), or None without one."""
     stem = PARTS[part]
     for place in (root / "omniglot", root / "omniglot" / "python", root, root / "omniglot-py"):
         for candidate in (place / stem, place / f"{stem}.zip"):
@@ -61,14 +61,21 @@ def find_part(root: Path, part: str) -> Path | None:
 
 
 def reading(part: str, image_size: int) -> Reading:
-    """How one part is read."""
+    """Return how a part is decoded at this image size, for `read_source` and the cache's key."""
     return Reading(f"omniglot-{part}", 1, (image_size, image_size), 1, inverted=True)
 
 
 def load_part(path: Path, part: str, image_size: int = 28) -> StoredSet:
-    """One part, decoded."""
+    """Return one part (`background` or `evaluation`), decoded or from the cache.
+
+    Args:
+        path: the folder or zip of the part.
+        part: which of the two it is.
+        image_size: height and width that the drawings are resized to.
+    """
 
     def find(source: Source) -> Found:
+        """List the drawings of each character, with the alphabet as its group."""
         classes: dict[tuple[str, str], list[str]] = {}
         for name in source.names:
             match = _MEMBER.search(name) or _BARE.match(name)
@@ -97,10 +104,10 @@ def _split(part: str, alphabet: str) -> str:
 
 
 def with_every_alphabet(background: StoredSet) -> StoredSet:
-    """The background with every alphabet in training, and a part of its characters in validation.
+    """Return the background with characters of every alphabet in training and in validation.
 
-    The held-out characters lie evenly over the numbering of their alphabet, so they depend on
-    nothing but the files: a fifth of an alphabet's characters, and five where a fifth is fewer.
+    A fifth of an alphabet's characters is held out for validation, and at least five. They are
+    evenly spaced in the numbering of the alphabet, so they depend on nothing but the files.
     """
     alphabets: dict[str, list[int]] = {}
     for position, entry in enumerate(background.classes):
@@ -130,14 +137,14 @@ def load_omniglot(
     rotations: bool = False,
     alphabets: int = 25,
 ) -> ClassPool:
-    """Omniglot's pool of a split.
+    """Load the class pool of a split of Omniglot.
 
     Args:
-        root: the data folder.
+        root: the data folder; by default the one of `data_root`.
         split: 'train', 'validation' or 'test'.
         image_size: side of the images in pixels.
-        rotations: adds every class turned by 90, 180 and 270 degrees.
-        alphabets: alphabets to train on. With 25, five whole alphabets are held out for
+        rotations: whether each class turned by 90, 180 and 270 degrees makes three more classes.
+        alphabets: how many alphabets to train on. With 25, five whole alphabets are held out for
             validation; with 30, some characters of every alphabet are (`with_every_alphabet`).
             The test split is the same for both.
     """
@@ -161,5 +168,5 @@ def load_omniglot(
     stored = load_part(path, part, image_size)
     if alphabets == 30 and part == "background":
         stored = with_every_alphabet(stored)
-    pool = split_pool("omniglot", stored, split)
+    pool = split_pool("omniglot", stored, split, ink_is_one=True)
     return pool.with_rotations() if rotations else pool

@@ -1,8 +1,8 @@
-"""A class pool: groups (alphabets, super-classes) -> classes -> images, the same for every set.
+"""A class pool: the images of a split, by group (alphabet, super-class) and class, for every set.
 
 Shapes: `images [N, C, H, W]` uint8, normally a read-only memory map; the images of one class are
 the rows `start .. start+count-1`. Several pools (the splits of a set, rotated classes) share one
-array, so a pool costs no memory beyond the pages that episodes touch.
+array, so a pool takes no memory beyond the pages that episodes read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,16 +35,21 @@ class ClassEntry:
 
 @dataclass(frozen=True, eq=False)
 class ClassPool:
-    """The classes of one split. `synthetic` marks images that no person drew or photographed."""
+    """The classes of one split, with their images.
+
+    `synthetic` marks images that no person drew or photographed. `ink_is_one` marks strokes on
+    paper whose ink is stored as 255, which is 1 in an episode.
+    """
 
     name: str
     split: str
     images: NDArray[np.uint8] = field(repr=False)  # [N, C, H, W]
     classes: tuple[ClassEntry, ...] = field(repr=False)
     synthetic: bool = False
-    notes: tuple[str, ...] = ()  # what the loader understood, one sentence each
+    notes: tuple[str, ...] = ()  # for the user: how the loader read the files
     content: str = ""  # digest of classes, splits and images; empty for a pool made by hand
     blocks: CheckedBlocks | None = field(default=None, repr=False)  # of a set in the cache
+    ink_is_one: bool = False
 
     def __post_init__(self) -> None:
         if not self.classes:
@@ -75,18 +80,18 @@ class ClassPool:
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        """(channels, height, width)."""
+        """The shape of one image: (channels, height, width)."""
         channels, height, width = self.images.shape[1:]
         return channels, height, width
 
     @property
     def image_count(self) -> int:
-        """Images of all classes together."""
+        """The number of images of all classes together."""
         return sum(entry.count for entry in self.classes)
 
     @cached_property
     def groups(self) -> dict[str, tuple[int, ...]]:
-        """Group name -> positions in `classes`, in the order of the classes."""
+        """The positions in `classes` of each group's classes, by the group's name."""
         groups: dict[str, list[int]] = {}
         for position, entry in enumerate(self.classes):
             groups.setdefault(entry.group, []).append(position)
@@ -98,7 +103,12 @@ class ClassPool:
         return self.images.view(np.ndarray)
 
     def take(self, position: int, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Images `rows` (0..count-1) of the class at `position`: `[len(rows), C, H, W]`, a copy."""
+        """Return a copy of some images of a class: `[len(rows), C, H, W]`.
+
+        Args:
+            position: the class, as an index into `classes`.
+            rows: which of its images, numbered 0..count-1.
+        """
         entry = self.classes[position]
         wanted = np.asarray(rows, dtype=np.int64) + entry.start
         if self.blocks is not None:
@@ -109,7 +119,7 @@ class ClassPool:
         return taken
 
     def with_rotations(self) -> "ClassPool":
-        """Every class four times: as it is, and turned by 90, 180 and 270 degrees."""
+        """Return the pool with each class four times, turned by 0, 90, 180 and 270 degrees."""
         if self.images.shape[2] != self.images.shape[3]:
             raise DataError(
                 f"The images of {self.name} are {list(self.image_shape)}; expected square ones to "
@@ -125,7 +135,7 @@ class ClassPool:
         return replace(self, classes=turned)
 
     def at_least(self, images: int) -> "ClassPool":
-        """The pool without the classes that have fewer images than this."""
+        """Return the pool without the classes that have fewer images than this."""
         kept = tuple(entry for entry in self.classes if entry.count >= images)
         if not kept:
             largest = max(self.classes, key=lambda entry: entry.count)
@@ -136,7 +146,7 @@ class ClassPool:
         return replace(self, classes=kept)
 
     def only(self, groups: Iterable[str]) -> "ClassPool":
-        """The pool restricted to these groups."""
+        """Return the pool with the classes of these groups only."""
         wanted = set(groups)
         for group in sorted(wanted - set(self.groups)):
             raise DataError(
@@ -147,7 +157,7 @@ class ClassPool:
         return replace(self, classes=tuple(c for c in self.classes if c.group in wanted))
 
     def describe(self) -> str:
-        """One line: classes, groups, images a class, shape."""
+        """Return one line for people: the set, its classes, groups, images and their shape."""
         counts = [entry.count for entry in self.classes]
         low, high = min(counts), max(counts)
         each = f"{low}" if low == high else f"{low} to {high}"
@@ -162,6 +172,6 @@ class ClassPool:
 
 
 def memory_map_path(pool: ClassPool) -> Path | None:
-    """Where the pool's array lies on disk, if it is a memory map."""
+    """Return the file of the pool's array if it is a memory map, else None."""
     filename = getattr(pool.images, "filename", None)
     return None if filename is None else Path(filename)

@@ -1,4 +1,4 @@
-"""Contact sheets: what a split looks like, and what its tasks look like."""
+"""Contact sheets, to see what a split and its tasks look like."""
 
 from functools import cache
 
@@ -54,7 +54,13 @@ def _printable(text: str) -> str:
 
 
 def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Image:
-    """Some images of some classes, evenly spread over the pool."""
+    """Draw a sheet of images of some classes, evenly spread over the pool.
+
+    Args:
+        pool: the split to show.
+        rows: how many classes, at most.
+        columns: how many images of each class, at most.
+    """
     chosen = np.unique(np.linspace(0, len(pool) - 1, min(rows, len(pool))).astype(int))
     invert = pool.image_shape[0] == 1
     lines: list[tuple[str, list[Image.Image | None]]] = []
@@ -66,7 +72,12 @@ def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Ima
 
 
 def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
-    """One task: a line a label, the support images, a gap, the query images."""
+    """Draw a sheet of one task: a row for each label, with support images, a gap, query images.
+
+    Args:
+        episode: the task, as an `EpisodeSampler` made it.
+        columns: how many query images of each label, at most.
+    """
     info = episode.info
     invert = episode.support_x.shape[1] == 1
     lines: list[tuple[str, list[Image.Image | None]]] = []

@@ -1,9 +1,9 @@
-"""The sets by name: what they are, where they lie, how they are loaded and fetched."""
+"""The data sets by name: what they are, where they are, how they are loaded and downloaded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from towpath.data import cub, mini_imagenet, omniglot
 from towpath.data.archive import is_archive_name
@@ -12,13 +12,14 @@ from towpath.data.cache import is_stored
 from towpath.data.cub import load_cub
 from towpath.data.download import RemoteFile
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
-from towpath.data.folders import data_root
 from towpath.data.glyphs import load_glyphs
+from towpath.data.locations import data_root
 from towpath.data.mini_imagenet import load_mini_imagenet
 from towpath.data.omniglot import load_omniglot
+from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
 from towpath.files import expanded
+from towpath.validation import Range
 from towpath.wording import nearest
 
 _OMNIGLOT_RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
@@ -28,7 +29,7 @@ _CUB_FILES = "https://data.caltech.edu/records/65de6-vp158/files"
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set with a name. `files` are fetched into `folder` of the data folder."""
+    """A set with a name, and what there is to know of it before it is loaded."""
 
     name: str
     what: str
@@ -38,8 +39,15 @@ class DataSet:
     sources: Callable[[Path], list[Path]]
     manual: str
     files: tuple[RemoteFile, ...] = ()
+    """what `towpath data fetch` downloads into `folder` of the data folder"""
     folder: str = ""
     splits: tuple[str, ...] = SPLITS
+    synthetic: bool = False
+    """whether no person drew or photographed the images"""
+    built_in: bool = False
+    """whether it is made when it is needed, so that there is nothing to fetch"""
+    ink_is_one: bool = False
+    """whether it shows strokes on paper, stored with ink = 1"""
 
 
 def _omniglot_file(part: str, md5: str) -> RemoteFile:
@@ -58,15 +66,32 @@ def _nothing(_root: Path) -> list[Path]:
 
 def _one(find: Callable[[Path], Path | None]) -> Callable[[Path], list[Path]]:
     def sources(root: Path) -> list[Path]:
+        """List the one path that `find` returns, or nothing."""
         path = find(root)
         return [] if path is None else [path]
 
     return sources
 
 
-def _load_glyphs(root: str | Path | None = None, split: str = "train", **options: Any) -> ClassPool:
-    del root  # drawn, not read
-    return load_glyphs(split, **options)
+def _load_glyphs(
+    root: str | Path | None = None,
+    split: str = "train",
+    *,
+    drawings: Annotated[int, Range(1, 10_000)] = 20,
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    scripts: tuple[str, ...] | None = None,
+) -> ClassPool:
+    """`load_glyphs` with the arguments that every set's loader takes.
+
+    Args:
+        root: the data folder, which is not needed: the set is drawn, not read.
+        split: train, validation or test.
+        drawings: images of each character.
+        seed: of the drawings.
+        scripts: some of the scripts, where not all.
+    """
+    del root
+    return load_glyphs(split, drawings=drawings, seed=seed, scripts=scripts)
 
 
 SETS = {
@@ -80,6 +105,9 @@ SETS = {
             _load_glyphs,
             _nothing,
             "It is built in: there is nothing to fetch.",
+            synthetic=True,
+            built_in=True,
+            ink_is_one=True,
         ),
         DataSet(
             "omniglot",
@@ -95,6 +123,7 @@ SETS = {
                 _omniglot_file("evaluation", "6b91aef0f799c5bb55b94e3f2daec811"),
             ),
             "omniglot",
+            ink_is_one=True,
         ),
         DataSet(
             "mini-imagenet",
@@ -132,7 +161,7 @@ SETS = {
 
 
 def known(name: str) -> DataSet:
-    """The set of this name, or an error with the nearest name."""
+    """Return the set of this name; the `DataError` for an unknown name suggests the nearest."""
     if name not in SETS:
         raise DataError(
             f"There is no data set {name!r}; expected {', '.join(SETS)}, or the path of a folder "
@@ -142,7 +171,7 @@ def known(name: str) -> DataSet:
 
 
 def is_own_folder(name: str) -> bool:
-    """Whether the name is the path of a folder or archive, not of a set."""
+    """Return whether the name is the path of the user's own folder or archive, not a set's name."""
     if name in SETS:
         return False
     path = expanded(name)
@@ -152,11 +181,15 @@ def is_own_folder(name: str) -> bool:
 def load(
     name: str, root: str | Path | None = None, split: str = "train", **options: Any
 ) -> ClassPool:
-    """The class pool of a split of a set, by name; or of your own folder, by its path.
+    """Load the class pool of a split of a data set, or of your own folder of images.
 
-    Options: `rotations=True`, `alphabets=30` (omniglot), `image_size=84` (all but glyphs),
-    `channels=1 or 3` and `shared_classes=True` (your own folder), `drawings`, `seed`, `scripts`
-    (glyphs).
+    Args:
+        name: a name in `SETS`, or the path of a folder or archive of your own.
+        root: the data folder that has the set; by default the one of `data_root`.
+        split: `train`, `validation`, `test`, or (not for omniglot) `all`.
+        **options: options of the set's loader: `rotations=True`, `alphabets=30` (omniglot),
+            `image_size=84` (all but glyphs), `channels=1 or 3` and `shared_classes=True` (your own
+            folder), `drawings`, `seed`, `scripts` (glyphs).
     """
     own = is_own_folder(name)
     loader: Callable[..., ClassPool] = load_folder if own else known(name).load
@@ -173,7 +206,7 @@ def load(
 
 
 def cached_splits(name: str, root: Path) -> bool:
-    """Whether loading the set would find it decoded already."""
+    """Return whether the set is in the data folder and in the cache, so that loading is quick."""
     sources = SETS[name].sources(root)
     if name == "omniglot":
         return bool(sources) and all(
@@ -187,4 +220,15 @@ def cached_splits(name: str, root: Path) -> bool:
 
 def present(name: str, root: str | Path | None = None) -> bool:
     """Whether the set can be loaded without a download."""
-    return name == "glyphs" or bool(known(name).sources(data_root(root)))
+    entry = known(name)
+    return entry.built_in or bool(entry.sources(data_root(root)))
+
+
+def is_synthetic(name: str) -> bool:
+    """Whether the set of this name, as recipes spell it, is one that no person made."""
+    return name in SETS and SETS[name].synthetic
+
+
+def stores_ink_as_one(name: str) -> bool:
+    """Whether the set of this name, as recipes spell it, shows strokes stored with ink = 1."""
+    return name in SETS and SETS[name].ink_is_one

@@ -1,8 +1,8 @@
-"""Episodes from a class pool: the task at (seed, index) is a pure function of the two.
+"""Draw episodes from a class pool: the task at (seed, index) is a pure function of the two.
 
 Shapes: `support_x [S, C, H, W]` float32 in 0..1, `support_y [S]` int64 in 0..ways-1, the same for
-the query; images are ordered by label, and which class gets which label is random. What is drawn
-(`draw`) is separate from fetching the pixels (`episode`), so statistics cost no image.
+the query; images are ordered by label, and which class gets which label is random. Drawing a task
+(`draw`) is separate from reading its pixels (`episode`), so statistics of tasks read no image.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from towpath.wording import nearest
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A task before its pixels: classes by position in the pool, rows within each class."""
+    """What a task consists of: classes by position in the pool, and image rows of each class."""
 
     index: int
     group: str  # the group all classes are of; "" for a task across groups
@@ -37,13 +37,13 @@ class Draw:
 
     @property
     def shots(self) -> tuple[int, ...]:
-        """Support images of each class."""
+        """The number of support images of each class."""
         return tuple(len(rows) for rows in self.support)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How often what happened in a range of episodes."""
+    """Statistics of a range of episodes: how many were of which group, capped or mislabelled."""
 
     episodes: int
     groups: dict[str, int]
@@ -53,7 +53,7 @@ class Summary:
     classes: int
 
     def sentence(self) -> str:
-        """For people."""
+        """Return the statistics as a sentence for people."""
         return (
             f"{self.episodes:,} episodes: shots capped in {self.capped_episodes:,} "
             f"({self.capped_classes:,} of {self.classes:,} classes drawn), "
@@ -63,7 +63,11 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class EpisodeSampler:
-    """Tasks of a pool. `stream` separates uses of one seed (training, trusted, evaluation)."""
+    """Draws tasks from a pool.
+
+    Samplers with the same seed and another `stream` (training, trusted, evaluation) draw
+    independent tasks.
+    """
 
     pool: ClassPool
     spec: EpisodeSpec = field(default_factory=EpisodeSpec)
@@ -110,7 +114,9 @@ class EpisodeSampler:
         small = [entry for entry in entries if entry.count < needed]
         if small:
             worst = min(small, key=lambda entry: entry.count)
-            others = f" ({len(small) - 1:,} other classes have too few as well)" * (len(small) > 1)
+            others = ""
+            if len(small) > 1:
+                others = f" ({len(small) - 1:,} other classes have too few as well)"
             raise DataError(
                 f"Class {worst.name!r} of {self.pool.name} ({self.pool.split}) has {worst.count} "
                 f"images; shots and query need {needed}{others}. Lower shots or query, or leave "
@@ -136,7 +142,7 @@ class EpisodeSampler:
 
     @property
     def group_frequencies(self) -> dict[str, float]:
-        """How often each group is drawn; a group with fewer classes than ways is not among them."""
+        """The probability of each group; groups with fewer classes than ways are never drawn."""
         names = [name for name, _ in self._groups]
         return dict(zip(names, self._weights.tolist(), strict=True))
 
@@ -167,15 +173,15 @@ class EpisodeSampler:
         return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH)] * spec.ways
 
     def draw(self, index: int) -> Draw:
-        """What the task at `index` consists of, without its pixels."""
+        """Draw the classes, rows and labels of the task at `index`, without reading an image."""
         if index < 0:
             raise DataError(f"Episode index {index} is negative; expected 0, 1, 2, ... Correct it.")
         spec = self.spec
         draws = Draws(self.stream, self.seed, index)
         group, classes = self._draw_classes(draws)
-        asked = self._draw_shots(draws)
+        requested = self._draw_shots(draws)
         support, query, capped = [], [], []
-        for position, wanted in zip(classes, asked, strict=True):
+        for position, wanted in zip(classes, requested, strict=True):
             count = self.pool.classes[position].count
             k = min(wanted, count - spec.query)
             rows = draws.distinct(count, k + spec.query)
@@ -187,7 +193,7 @@ class EpisodeSampler:
         query_y = np.repeat(labels, spec.query)
         mislabelled = False
         if spec.label_noise > 0.0:
-            # A stream of its own: the noisy task is the clean one, other labels aside.
+            # A stream of its own, so that the noisy task is the clean one but for its labels.
             noise = Draws(f"{self.stream}/noise", self.seed, index)
             mislabelled = noise.uniform() < spec.label_noise
             if mislabelled and spec.noise_kind == "query":
@@ -207,7 +213,7 @@ class EpisodeSampler:
         )
 
     def episode(self, index: int) -> Episode:
-        """The task at `index`."""
+        """Return the task at `index`, the same whenever and wherever it is drawn."""
         draw = self.draw(index)
         return Episode(
             self._pixels(draw.classes, draw.support),
@@ -240,7 +246,7 @@ class EpisodeSampler:
         }
 
     def summarise(self, indices: Iterable[int]) -> Summary:
-        """Counts over these episodes: groups, capped shots, mislabelled tasks."""
+        """Count groups, capped shots and mislabelled tasks of these episodes; no image is read."""
         groups: dict[str, int] = {}
         episodes = mislabelled = capped_episodes = capped_classes = 0
         for index in indices:

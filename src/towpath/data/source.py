@@ -1,8 +1,8 @@
 """A source is a tree of files to decode: a folder, or an archive read in place.
 
 Its key is a digest of names and contents, so a cache made from it is valid wherever the same files
-lie. Hashing reads every byte once; a memo in the cache folder, keyed by size and times of every
-file, spares it from then on.
+are. Hashing reads every byte once; the digest is then stored in the cache folder under the sizes
+and times of all files, and not computed again while these stay as they are.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from towpath.data.archive import CheckedZip, open_zip, unpack
 from towpath.data.errors import DataError
-from towpath.data.folders import cache_root
+from towpath.data.locations import cache_root
 from towpath.files import FileError, open_regular, read_bytes, read_text, write
 
 # A file changed within the clock's granularity of its hashing could change again unnoticed.
@@ -28,7 +28,10 @@ _IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
 class Source:
-    """Files by their path relative to `path`, with `/`; hidden files do not count."""
+    """The files of a folder or archive, named by their path below it, with `/`.
+
+    Hidden files and those that operating systems leave in folders are not among them.
+    """
 
     def __init__(self, path: Path, names: list[str], reader: Callable[[str], bytes]) -> None:
         self.path = path
@@ -36,7 +39,7 @@ class Source:
         self._reader = reader
 
     def read(self, name: str) -> bytes:
-        """The bytes of one file."""
+        """Return the bytes of one of the files in `names`."""
         try:
             return self._reader(name)
         except OSError as error:
@@ -46,7 +49,7 @@ class Source:
             ) from error
 
     def empty_folders(self) -> list[str]:
-        """Folders without any file below them (archives cannot be asked)."""
+        """List the folders without any file below them; archives do not tell, and give none."""
         if not self.path.is_dir():
             return []
         filled = {parent for name in self.names for parent in _parents(name)}
@@ -102,7 +105,7 @@ def _readable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def open_source(path: Path) -> Iterator[Source]:
-    """The folder or archive at `path`; a tar is unpacked beside the cache for as long as needed."""
+    """Open the folder or archive at `path`; a tar is unpacked into the cache folder meanwhile."""
     if path.is_dir():
         with _readable(path):
             names = _walk(path)[0]
@@ -132,7 +135,7 @@ def open_source(path: Path) -> Iterator[Source]:
 
 
 def content_key(path: Path) -> str:
-    """Digest of the source's content, remembered while no size or time of a file changes."""
+    """Return a digest of the source's content, stored until the size or time of a file changes."""
     with _readable(path):
         return _content_key(path)
 

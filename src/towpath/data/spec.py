@@ -1,4 +1,4 @@
-"""What a task looks like: ways, shots, query, groups, and what is made wrong with it on purpose."""
+"""The distribution of tasks: ways, shots, query, groups, and labels permuted on purpose."""
 
 import math
 from collections.abc import Mapping
@@ -86,14 +86,14 @@ class EpisodeSpec:
 
     @property
     def fewest_images(self) -> int:
-        """Images of a class in the smallest task, query included."""
+        """The number of images of a class that the smallest task uses, query included."""
         if isinstance(self.shots, str):
             return ANY_SHOT_LOW + self.query
         return (self.shots if isinstance(self.shots, int) else self.shots[0]) + self.query
 
     @property
     def images_needed(self) -> int:
-        """Images that every class must have, query included."""
+        """The number of images that every class must have for any task, query included."""
         if isinstance(self.shots, str):
             return ANY_SHOT_LOW + self.query
         return (self.shots if isinstance(self.shots, int) else self.shots[1]) + self.query

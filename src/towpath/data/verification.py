@@ -1,7 +1,7 @@
-"""Is a set what it should be? Counts decide; a checksum is reported.
+"""Check that a set is complete by its counts; a checksum is reported, but decides nothing.
 
-A zip that was packed again holds the same images under another checksum, so a checksum that is
-not the official one is worth a sentence and no more.
+A zip that was packed again has the same images under another checksum, so a checksum that is not
+the official one is no error.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from towpath.data.build import Reading, cache_key, split_pool
 from towpath.data.cache import StoredSet, discard_if_damaged
 from towpath.data.download import matches
 from towpath.data.errors import DataError
-from towpath.data.folder import load_folder
-from towpath.data.folders import data_root
 from towpath.data.glyphs import glyph_set
+from towpath.data.locations import data_root
+from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS
-from towpath.data.registry import SETS, is_own_folder, known
+from towpath.data.registry import SETS, is_own_folder, present
 
 OMNIGLOT_COUNTS = {"background": (30, 964, 20), "evaluation": (20, 659, 20)}
 MINI_IMAGENET_CLASSES = {"train": 64, "validation": 16, "test": 20}
@@ -26,7 +26,7 @@ GLYPHS_LEAST = (500, 14, 20)
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in a set; `problems` is empty if its counts are right."""
+    """What was found in a set, in lines for people; `problems` is empty if the set is complete."""
 
     name: str
     lines: tuple[str, ...]
@@ -34,23 +34,26 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the counts are right."""
+        """Whether the set has the number of classes and images that it should have."""
         return not self.problems
 
 
 def verify(name: str, root: str | Path | None = None) -> Report:
-    """Load every split of a set, or of a folder of your own, and compare its counts."""
+    """Load every split of a set, or of a folder of your own, and compare its counts.
+
+    Args:
+        name: a name in `SETS`, or the path of a folder or archive of your own.
+        root: the data folder that has the set; by default the one of `data_root`.
+    """
     if is_own_folder(name):
         pool = load_folder(name, "all")
         return Report(name, (pool.describe(), *pool.notes))
-    known(name)
     folder = data_root(root)
-    if name == "glyphs":
-        return _verify_glyphs()
-    if not SETS[name].sources(folder):
-        # The loader says best what is missing and how to get it.
+    if not present(name, folder):
+        # The error of the loader says what is missing and how to get it.
         SETS[name].load(root=folder, split="test")
     return {
+        "glyphs": _verify_glyphs,
         "omniglot": _verify_omniglot,
         "mini-imagenet": _verify_mini_imagenet,
         "cub": _verify_cub,
@@ -82,7 +85,7 @@ def _each(whole: StoredSet, split: str | None = None) -> tuple[int, str]:
     return len(counts), f"{low}" if low == high else f"{low} to {high}"
 
 
-def _verify_glyphs() -> Report:
+def _verify_glyphs(_root: Path) -> Report:
     whole = glyph_set()
     scripts = len({entry.group for entry in whole.classes})
     classes, each = _each(whole)
@@ -117,7 +120,7 @@ def _verify_omniglot(root: Path) -> Report:
 
 def _verify_mini_imagenet(root: Path) -> Report:
     path = mini_imagenet.find_source(root)
-    assert path is not None  # asked before
+    assert path is not None  # `verify` has seen that the set is present
     lines = _repaired(path, mini_imagenet.reading(84))
     whole = mini_imagenet.load_all(path)
     problems: list[str] = []
@@ -131,7 +134,7 @@ def _verify_mini_imagenet(root: Path) -> Report:
 
 def _verify_cub(root: Path) -> Report:
     path = cub.find_source(root)
-    assert path is not None  # asked before
+    assert path is not None  # `verify` has seen that the set is present
     lines = _repaired(path, cub.reading(84))
     whole = cub.load_all(path)
     found = (len(whole.classes), sum(entry.count for entry in whole.classes))
@@ -150,7 +153,7 @@ def _verify_cub(root: Path) -> Report:
 
 
 def require(report: Report) -> None:
-    """An error with the first problem of the report, if it has one."""
+    """Raise a `DataError` with the problems of the report, if it has any."""
     if report.problems:
         raise DataError(
             f"{report.name}: {'; '.join(report.problems)}. Some files are missing or too many: "

@@ -1,7 +1,8 @@
-"""Windows of T x M episodes, in order, resumable; and pools of trusted tasks.
+"""Windows of T x M episodes, in order and resumable; and pools of trusted tasks.
 
-Window w holds the episodes w*T*M .. (w+1)*T*M - 1 of its sampler, T lists of M. Workers fetch
-ahead; since every episode is a function of its index, their number changes nothing but the time.
+Window w has the episodes w*T*M .. (w+1)*T*M - 1 of its sampler, as T lists of M. Worker threads
+prepare windows ahead; every episode is a function of its index, so their number changes nothing but
+the time.
 """
 
 from collections import deque
@@ -22,9 +23,16 @@ Window = list[list[Episode]]
 class Windows(Iterator[Window]):
     """An endless iterator of windows.
 
-    `position` counts the windows handed out, those before `start` included: a run that stopped
-    goes on with `Windows(..., start=position)`. With `workers` > 0 as many threads prepare the
-    next windows; close them with `close()` or by using the object in a `with` statement.
+    `position` is the number of the next window: a run that stopped goes on with
+    `Windows(..., start=position)`. End the worker threads with `close()`, or use the object in a
+    `with` statement.
+
+    Args:
+        sampler: where the episodes come from.
+        horizon: T, the mini-batches of a window.
+        meta_batch_size: M, the tasks of a mini-batch.
+        start: the number of the first window.
+        workers: threads that prepare the next windows; 0 prepares each when it is requested.
     """
 
     def __init__(
@@ -60,7 +68,7 @@ class Windows(Iterator[Window]):
         return [episodes[t * M : (t + 1) * M] for t in range(self.horizon)]
 
     def window(self, position: int) -> Window:
-        """The window at `position`, wherever the iterator stands."""
+        """Return the window at `position`, whatever the position of the iterator, which stays."""
         return self._arranged([self.sampler.episode(i) for i in self._indices(position)])
 
     def __next__(self) -> Window:
@@ -73,7 +81,7 @@ class Windows(Iterator[Window]):
             try:
                 window = self._arranged([future.result() for future in self._ahead[0]])
             except BaseException:
-                # Interrupted or failed: what was fetched ahead must not be taken for other windows.
+                # What was prepared ahead must not be taken for other windows later.
                 self._ahead.clear()
                 raise
             self._ahead.popleft()
@@ -81,7 +89,7 @@ class Windows(Iterator[Window]):
         return window
 
     def close(self) -> None:
-        """Stop the workers; the iterator goes on without them."""
+        """End the worker threads; the iterator can still be used, without them."""
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
         self._threads = None
@@ -100,9 +108,15 @@ class Windows(Iterator[Window]):
 
 
 def trusted_pool(pool: ClassPool, spec: EpisodeSpec, count: int, seed: int = 0) -> list[Episode]:
-    """`count` tasks drawn once, labels clean, from a random stream apart from the training's.
+    """Draw trusted tasks with clean labels, independent of the tasks of training.
 
-    Their `info` says that they are trusted, so that nobody takes them for what is to be judged.
+    Their `info` marks them as trusted, so that they are not taken for tasks of an evaluation.
+
+    Args:
+        pool: the classes to draw from.
+        spec: what the tasks look like; its label noise is ignored.
+        count: how many tasks.
+        seed: decides the tasks.
     """
     if count < 1:
         raise DataError(f"count is {count}; expected at least 1 trusted task. Correct it.")

@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath.distributed.ranks import ALONE, Ranks, launched
+    from towpath.distributed.launch import launched
+    from towpath.distributed.ranks import ALONE, Ranks
 
 __all__ = ["ALONE", "Ranks", "launched"]
 __getattr__, __dir__ = exports(
-    __name__, {"towpath.distributed.ranks": ("ALONE", "Ranks", "launched")}
+    __name__,
+    {
+        "towpath.distributed.launch": ("launched",),
+        "towpath.distributed.ranks": ("ALONE", "Ranks"),
+    },
 )

@@ -10,44 +10,17 @@ in the order of the ranks: so all ranks hold the same bits and take the same bra
 the group of one, in which every method gives back what it got.
 """
 
-import os
 import re
-import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from towpath.distributed.torchrun import (
-    LostRankError,
-    is_launched,
-    launched_rank,
-    launched_size,
-    ranks_of_this_machine,
-    restarts,
-)
+from towpath.distributed.torchrun import LostRankError
 
-__all__ = [
-    "ALONE",
-    "LostRankError",
-    "Ranks",
-    "is_launched",
-    "launched",
-    "launched_rank",
-    "launched_size",
-    "own_device",
-    "ranks_of_this_machine",
-    "restarts",
-]
 Result = TypeVar("Result")
-TIMEOUT_VARIABLE = "TOWPATH_RANK_TIMEOUT"
-TIMEOUT_SECONDS = 300.0
-"""How long a rank waits for the others. A rank that dies is noticed at once; this is for one that
-hangs, so it must be longer than the slowest task and the slowest disk."""
 
 
 class Ranks:
@@ -152,7 +125,7 @@ class Ranks:
                 answer = [call(), None]
             except ValueError as error:
                 answer = [None, error]
-        with self._together():
+        with self.together():
             dist.broadcast_object_list(answer, src=0)
         if answer[1] is not None:
             raise answer[1]
@@ -183,7 +156,7 @@ class Ranks:
         import torch.distributed as dist
 
         result = mine.new_empty(self.size, *mine.shape)
-        with self._together():
+        with self.together():
             dist.all_gather(list(result.unbind()), mine)
         self.sent += (self.size - 1) * mine.numel() * mine.element_size()
         self.exchanges += 1
@@ -198,14 +171,15 @@ class Ranks:
         pieces = [mine[..., start:stop].reshape(-1) for start, stop in slices]
         splits = [len(piece) for piece in pieces]
         result = mine.new_empty(sum(lengths))
-        with self._together():
+        with self.together():
             dist.all_to_all_single(result, torch.cat(pieces), lengths, splits)
         self.sent += (sum(splits) - splits[self.rank]) * mine.element_size()
         self.exchanges += 1
         return list(torch.split_with_sizes(result, lengths))
 
     @contextmanager
-    def _together(self) -> Iterator[None]:
+    def together(self) -> Iterator[None]:
+        """Turn what torch says where ranks are lost into a LostRankError for the user."""
         try:
             yield
         except RuntimeError as error:  # gloo and nccl say so when a connection ends or times out
@@ -225,85 +199,3 @@ def _fingerprint(array: Tensor) -> Tensor:
     """A number that another bit anywhere would change, whatever the order of the sum."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}[array.element_size()]
     return array.detach().contiguous().view(words).sum(dtype=torch.int64)
-
-
-def own_device(name: str) -> str:
-    """Under torchrun, `cuda` is a device for each rank."""
-    return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" and is_launched() else name
-
-
-@contextmanager
-def launched(device: str = "cpu") -> Iterator[Ranks]:
-    """The group that torchrun started, or `ALONE`; gloo on the CPU, nccl on GPUs.
-
-    Example:
-        with tp.distributed.launched() as ranks:
-            objective = tp.Objective(learner, ranks=ranks)
-    """
-    if launched_size() == 1:
-        yield ALONE
-        return
-    import torch.distributed as dist
-    from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
-
-    kind = torch.device(device).type
-    if kind not in ("cpu", "cuda"):
-        raise ValueError(
-            f"torchrun found the device {device!r}; expected cpu or cuda, for which there are "
-            "collectives. Use another --device, or train in one process."
-        )
-    if kind == "cuda":
-        torch.cuda.set_device(torch.device(own_device(device)))
-    ranks = Ranks(launched_rank(), launched_size())
-    timeout = timedelta(seconds=_timeout())
-    with ranks._together():
-        store, _, _ = next(rendezvous("env://", timeout=timeout))
-        store = PrefixStore(_attempt(store, ranks, timeout), store)
-        dist.init_process_group(
-            "nccl" if kind == "cuda" else "gloo",
-            store=store,
-            rank=ranks.rank,
-            world_size=ranks.size,
-            timeout=timeout,
-        )
-    yield ranks
-    # not after an error: the others may be gone, and this process is about to end
-    dist.destroy_process_group()
-
-
-def _attempt(store: Any, ranks: Ranks, timeout: timedelta) -> str:
-    """A name that the living ranks agree on, and none before a restart has used.
-
-    torchrun keeps one store over its restarts, with the addresses of the dead in it (torch 2.13
-    connects to them and fails), and its own count of restarts may differ between machines. So the
-    first rank proposes a new name until every other has answered it with a word of its own and
-    has been given that very word back.
-    """
-    deadline = time.monotonic() + timeout.total_seconds()
-    key, word = "towpath/attempt", uuid.uuid4().hex
-    others = range(1, ranks.size)
-    if ranks.is_first:
-        store.set(key, word)
-        for rank in others:
-            answer = store.get(f"{word}/{rank}")  # waits for it
-            store.set(f"{word}/{rank}/heard", answer)
-        return word
-    while time.monotonic() < deadline:
-        name: str = store.get(key).decode()
-        store.set(f"{name}/{ranks.rank}", word)
-        heard = f"{name}/{ranks.rank}/heard"
-        if store.check([heard]) and store.get(heard).decode() == word:
-            return name
-        time.sleep(0.05)
-    raise RuntimeError(f"no answer from the first rank in {timeout.total_seconds():g} s")
-
-
-def _timeout() -> float:
-    text = os.environ.get(TIMEOUT_VARIABLE, str(TIMEOUT_SECONDS))
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e7:
-        raise ValueError(f"{TIMEOUT_VARIABLE} is {text!r}; expected seconds, such as 300.")
-    return seconds

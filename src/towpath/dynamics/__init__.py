@@ -1,4 +1,4 @@
-"""Optimisers as dynamics: a pure step and, beside it, its linearisation."""
+"""Optimisers as dynamical systems: each has a pure step and the linearisation of that step."""
 
 from towpath.dynamics.adam import Adam, AdamDynamics
 from towpath.dynamics.bridge import check_uniform, read_torch, write_torch

@@ -29,7 +29,7 @@ Coefficient = Tensor | float
 
 @dataclass(frozen=True)
 class Adam:
-    """Hyper-parameters of one parameter group; `decoupled=True` is AdamW.
+    """The hyper-parameters of Adam, or of AdamW with `decoupled=True`, for one parameter group.
 
     Example:
         >>> import torch, towpath as tp
@@ -51,18 +51,18 @@ class Adam:
 
     @property
     def inertia(self) -> float:
-        """Share of a step that goes on in the next one."""
+        """The share of a step that is repeated in the next one by momentum."""
         return self.betas[0]
 
     def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
-        """The state of this optimiser before its first step on `params`."""
+        """Return the state of this optimiser before its first step on `params`."""
         layout = Layout.of(params)
         return OptimiserState.cold(AdamDynamics(layout, (self,) * len(layout.names)), params)
 
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Everything of one step that both the step and its derivative need."""
+    """The quantities of one step that the step and its derivative both need."""
 
     G: Tensor
     m: Tensor
@@ -74,18 +74,18 @@ class _Moments:
 
 @dataclass(frozen=True)
 class AdamDynamics:
-    """The step for parameters that may differ in their group and in their number of steps."""
+    """Adam's step, for parameters that may differ in hyper-parameters and in steps taken."""
 
     layout: Layout
     rules: tuple[Adam, ...]
-    """One for each parameter."""
+    """the hyper-parameters of each parameter, in the order of the layout"""
 
     def initial(self, x: Tensor) -> State:
-        """No step taken, moments zero."""
+        """Return the state at the parameters `x [P]` before the first step: zero moments."""
         return State(x, (torch.zeros_like(x), torch.zeros_like(x)), (0,) * len(self.rules))
 
     def step(self, state: State, gradient: Tensor) -> State:
-        """One step of `torch.optim.Adam` or `AdamW`."""
+        """Return the state after one step on the gradient `[P]`, as in `torch.optim`."""
         now = self._moments(state, gradient)
         lr, eps = self._each("lr", state.x), self._each("eps", state.x)
         rho = self._rho(state.x)
@@ -94,24 +94,25 @@ class AdamDynamics:
         return State(x, (now.m, now.v), tuple(step + 1 for step in state.steps))
 
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
-        """The 3 x 3 blocks `A` and the columns `b` of this step."""
+        """Return the Jacobians of this step: 3 x 3 blocks `A [3, 3, P]` and columns `b [3, P]`."""
         now = self._moments(state, gradient)
         lr, eps = self._each("lr", state.x), self._each("eps", state.x)
         b1, b2 = self._betas(state.x)
         c1, c2 = self._complements(state.x)
         a = -lr / (now.bc1 * (now.s + eps))
         b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
-        # s = 0: the square root has no derivative, and the step does not depend on v to first order
+        # At s = 0 the square root has no derivative: the step is taken not to depend on v there.
         seen = now.s > 0
         b = torch.where(seen, b, 0.0)
-        # a (1 - b1) + 2 b (1 - b2) G with the terms in G^2 cancelled by hand: at the first step
-        # they are nearly all of both summands, and in float32 only their rounding would be left
+        # c = a (1 - b1) + 2 b (1 - b2) G, with the terms in G^2 cancelled by hand: at the first
+        # step c is tiny beside them, and in float32 it would drown in their rounding errors.
         m, v = state.slots
         rest = c1 * b2 * v - b1 * c2 * m * now.G
         c = a * (c1 * eps + rest / (now.bc2 * now.s)) / (now.s + eps)
         c = torch.where(seen, c, a * c1)
         through = torch.stack([c, torch.ones_like(c) * c1, 2 * c2 * now.G])
-        # entry by entry: twice nine numbers a parameter would be a large part of a plan's memory
+        # Filled entry by entry: stacking nine tensors would hold A twice, which is a large part of
+        # the memory of planning.
         A = gradient.new_zeros(3, 3, len(gradient))
         A[0, 0], A[0, 1], A[0, 2] = self._rho(state.x), a * b1, b * b2
         A[1, 1], A[2, 2] = b1, b2

@@ -21,7 +21,7 @@ from towpath.validation import at_least, between
 
 @dataclass(frozen=True)
 class SGD:
-    """Hyper-parameters of one parameter group.
+    """The hyper-parameters of SGD, with or without momentum, for one parameter group.
 
     Example:
         >>> import torch, towpath as tp
@@ -47,22 +47,22 @@ class SGD:
 
     @property
     def inertia(self) -> float:
-        """Share of a step that goes on in the next one."""
+        """The share of a step that is repeated in the next one by momentum."""
         return self.momentum
 
     def init(self, params: Mapping[str, Tensor]) -> OptimiserState:
-        """The state of this optimiser before its first step on `params`."""
+        """Return the state of this optimiser before its first step on `params`."""
         layout = Layout.of(params)
         return OptimiserState.cold(SGDDynamics(layout, (self,) * len(layout.names)), params)
 
 
 @dataclass(frozen=True)
 class SGDDynamics:
-    """The step for parameters that may differ in their group's hyper-parameters."""
+    """SGD's step, for parameters that may differ in hyper-parameters and in steps taken."""
 
     layout: Layout
     rules: tuple[SGD, ...]
-    """One for each parameter."""
+    """the hyper-parameters of each parameter, in the order of the layout"""
 
     @property
     def has_momentum(self) -> bool:
@@ -70,12 +70,12 @@ class SGDDynamics:
         return any(rule.momentum for rule in self.rules)
 
     def initial(self, x: Tensor) -> State:
-        """No step taken, momentum empty."""
+        """Return the state at the parameters `x [P]` before the first step: no momentum yet."""
         slots = (torch.zeros_like(x),) if self.has_momentum else ()
         return State(x, slots, (0,) * len(self.rules))
 
     def step(self, state: State, gradient: Tensor) -> State:
-        """One step of `torch.optim.SGD`."""
+        """Return the state after one step on the gradient `[P]`, as `torch.optim.SGD` makes it."""
         lr, m, d, nesterov, wd = self._coefficients(state)
         G = gradient + wd * state.x if _any(wd) else gradient
         steps = tuple(step + 1 for step in state.steps)
@@ -86,7 +86,10 @@ class SGDDynamics:
         return State(state.x - lr * direction, (buffer,), steps)
 
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
-        """`A` and `b`, constant but for torch's first step."""
+        """Return the Jacobians `A [k, k, P]` and `b [k, P]` of this step.
+
+        They are the same for every step but the first, at which torch applies no dampening.
+        """
         lr, m, d, nesterov, wd = self._coefficients(state)
         one = torch.ones_like(gradient)
         if not self.has_momentum:
@@ -108,6 +111,7 @@ class SGDDynamics:
         self, state: State
     ) -> tuple[Tensor | float, Tensor | float, Tensor | float, Tensor | float, Tensor | float]:
         def expand(values: list[float]) -> Tensor | float:
+            """Spread one number for each parameter over its coordinates."""
             return self.layout.expand(values, state.x)
 
         first = [
@@ -154,7 +158,7 @@ class TorchSGD(TorchKind):
 
 
 def plain_sgd(dynamics: Dynamics) -> SGDDynamics:
-    """Steps of plain SGD with the learning rates of another optimiser."""
+    """Return plain SGD, without momentum or weight decay, with an optimiser's learning rates."""
     return SGDDynamics(dynamics.layout, tuple(SGD(rule.lr) for rule in dynamics.rules))
 
 

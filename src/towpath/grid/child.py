@@ -5,14 +5,14 @@ ends with 0, with 143 after SIGTERM (the checkpoint is written), or with 1 and t
 last event. If whoever started it is gone it stops at its next event.
 """
 
-import json
 import os
 import sys
 from functools import partial
-from typing import IO, Any
+from typing import IO
 
 from towpath.distributed.stopping import Terminated, exit_code, heeding_sigterm
-from towpath.grid.jobs import Job, Telling, reason_of
+from towpath.grid.events import Event, Failed, event_line
+from towpath.grid.jobs import EventReporter, Job, reason_of
 from towpath.training.allocator import keep_freed_memory
 
 
@@ -25,19 +25,19 @@ def main() -> int:
     keep_freed_memory()
     try:
         with heeding_sigterm():
-            job.run(Telling(tell))
+            job.run(EventReporter(tell))
     except Terminated:
         return exit_code()
     except BrokenPipeError:
         return 1
     except Exception as error:  # noqa: BLE001 - whatever it is, the other runs go on
-        tell({"kind": "failed", "reason": reason_of(error)})
+        tell(Failed(reason_of(error)))
         return 1
     return 0
 
 
-def _tell(events: IO[str], event: dict[str, Any]) -> None:
-    events.write(json.dumps(event) + "\n")
+def _tell(events: IO[str], event: Event) -> None:
+    events.write(event_line(event))
     events.flush()
 
 

@@ -13,8 +13,8 @@ ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Who runs the runs of a comparison."""
+class EngineChoice:
+    """Who is to run the runs of a comparison, as the command line says; checked when it is made."""
 
     engine: str = "local"
     """local or ray"""
@@ -51,7 +51,12 @@ class Grid:
                 raise RecipeError(f"{name} is {value}; expected a number of at least 0.")
 
     def made(self, reporter: Reporter, watcher: Watcher) -> Engine:
-        """The engine, reporting to one or the other."""
+        """Make the engine.
+
+        Args:
+            reporter: who is told how the runs go, where they run here one after another.
+            watcher: who is told where several run at once, and of runs that fail.
+        """
         if self.engine == "ray":
             cpus = 1.0 if self.cpus_per_run is None else self.cpus_per_run
             return OnRay(watcher, self.address, cpus, self.gpus_per_run or 0.0)

@@ -4,7 +4,6 @@ An engine runs jobs, tries one that fails once more, and says which failed for g
 results lie in the jobs' folders, and are merged by the same code whoever ran them.
 """
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import IO, Protocol
 
+from towpath.grid.events import Failed, event_of_line
 from towpath.grid.jobs import ATTEMPTS, Job, Watcher, reason_of
 from towpath.machine import available_cores
 from towpath.training.reporter import Reporter
@@ -24,22 +24,22 @@ STOP_SECONDS = 60.0
 
 
 class Engine(Protocol):
-    """Runs jobs."""
+    """Runs the jobs of a comparison, each until it ends or has failed for good."""
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         ...
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """One after another, here."""
+    """Runs the jobs in this process, one after another."""
 
     reporter: Reporter
     watcher: Watcher | None = None
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         failures: dict[str, str] = {}
         for job in jobs:
             for attempt in range(ATTEMPTS):
@@ -58,7 +58,7 @@ class InProcess:
 
 
 class Subprocesses:
-    """`count` at a time, each in a process of its own that no other run can bring down."""
+    """Runs `count` jobs at a time, each in a process that no other run can bring down."""
 
     def __init__(self, count: int, watcher: Watcher) -> None:
         self.count, self.watcher = count, watcher
@@ -67,9 +67,9 @@ class Subprocesses:
         self._stopping = False
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         share = max(1, available_cores() // self.count)
-        jobs = [replace(job, workers=min(job.recipe["threads"], share)) for job in jobs]
+        jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         failures: dict[str, str] = {}
         with ThreadPoolExecutor(self.count, "towpath-run") as pool:
             running = {pool.submit(self._attempts, job): job for job in jobs}
@@ -147,9 +147,9 @@ class Subprocesses:
             return reason  # it died before it could listen: its exit code says how
         with child.stdout as lines:
             for line in lines:
-                event = json.loads(line)
-                if event["kind"] == "failed":
-                    reason = event["reason"]
+                event = event_of_line(line)
+                if isinstance(event, Failed):
+                    reason = event.reason
                     continue
                 with self._lock:
                     self.watcher.heard(job.name, event)

@@ -1,24 +1,25 @@
 """A run of a comparison as a job: plain values that any process on any machine can take up.
 
-The process that runs it tells how it goes in plain dictionaries ("events"); whoever started it
-watches.
+The process that runs it tells how it goes in events (`events.py`); whoever started it watches.
 """
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from towpath.grid.events import Began, Ended, Event, Stepped
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG
+from towpath.runs.records import WindowRecord
+from towpath.runs.scores import Score
+from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
-from towpath.training.evaluation import Score
 from towpath.training.loop import resume, train
 from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
 
-Event = dict[str, Any]
 ATTEMPTS = 2
 """a run that fails is tried once more: machines fail too"""
 
@@ -29,16 +30,17 @@ class Job:
 
     name: str
     folder: str
-    recipe: dict[str, Any]
+    recipe: Recipe
+    """with all options of its weighter"""
     data_root: str | None = None
     allowed: tuple[str, ...] = ()
     command: str = ""
     workers: int | None = None
     """threads, where other runs have the same cores; no result depends on it"""
 
-    def run(self, reporter: Reporter) -> dict[str, Any]:
+    def run(self, reporter: Reporter) -> Summary:
         """Train, or go on; returns the summary."""
-        folder, recipe = Path(self.folder), Recipe.of(self.recipe)
+        folder = Path(self.folder)
         if (folder / CONFIG).exists():
             return resume(
                 folder,
@@ -49,7 +51,7 @@ class Job:
             )
         return train(
             folder,
-            recipe,
+            self.recipe,
             reporter,
             data_root=self.data_root,
             allowed=self.allowed,
@@ -58,14 +60,16 @@ class Job:
         )
 
     def as_json(self) -> str:
-        """The job as text."""
-        return json.dumps(asdict(self))
+        """The job as text, which `from_json` reads back on any machine."""
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return json.dumps({**own, "recipe": self.recipe.as_mapping()})
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """The job of the text."""
+        """The job of the text, its recipe read and checked."""
         values = json.loads(text)
-        return cls(**{**values, "allowed": tuple(values["allowed"])})
+        recipe, allowed = Recipe.of(values["recipe"]), tuple(values["allowed"])
+        return cls(**{**values, "recipe": recipe, "allowed": allowed})
 
 
 class Watcher(Protocol):
@@ -80,7 +84,7 @@ class Watcher(Protocol):
         ...
 
 
-class Telling:
+class EventReporter:
     """A reporter that turns what it hears into events."""
 
     def __init__(self, tell: Callable[[Event], None]) -> None:
@@ -88,30 +92,29 @@ class Telling:
         self._steps = 0
 
     def began(self, setup: Setup, step: int) -> None:
-        """Where the run starts, and how far it goes."""
+        """Tell where the run starts, and how far it goes."""
         self._steps = setup.recipe.training.steps
-        self._tell({"kind": "began", "step": step, "steps": self._steps})
+        self._tell(Began(step, self._steps))
 
     def expected(self, cost: Estimate) -> None:
-        """Nothing: the runs have the machine to share, and it was measured alone."""
+        """Tell nothing: the runs have the machine to share, and it was measured alone."""
 
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
-        """How far it is."""
-        said = {key: record.get(key) for key in ("loss", "accuracy")}
-        self._tell({"kind": "stepped", "step": step, "steps": self._steps, **said})
+    def stepped(self, step: int, record: WindowRecord) -> None:  # noqa: ARG002  of the protocol
+        """Tell how far it is."""
+        self._tell(Stepped(step, self._steps))
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Nothing: it is in the records."""
+        """Tell nothing: it is in the records."""
 
     def tested(self, done: int, total: int) -> None:
-        """Nothing."""
+        """Tell nothing: the test takes little of the run's time."""
 
-    def ended(self, summary: dict[str, Any]) -> None:
-        """The final figures."""
-        self._tell({"kind": "ended", "test": summary["test"], "steps": self._steps})
+    def ended(self, summary: Summary) -> None:
+        """Tell the final figures."""
+        self._tell(Ended(summary.test))
 
 
 def reason_of(error: BaseException) -> str:
-    """An error in one line."""
+    """What went wrong, in one line for the user."""
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError | RuntimeError) and text else repr(error)

@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from towpath.grid.engines import STOP_SECONDS
-from towpath.grid.jobs import ATTEMPTS, Event, Job, Telling, Watcher, reason_of
+from towpath.grid.events import Event
+from towpath.grid.jobs import ATTEMPTS, EventReporter, Job, Watcher, reason_of
 from towpath.recipes.typed import RecipeError
 
 POLL_SECONDS = 0.2
@@ -30,7 +31,7 @@ def require_ray() -> None:
 
 @dataclass(frozen=True)
 class OnRay:
-    """Ray tasks, as many at a time as the cluster has resources for."""
+    """Runs the jobs as Ray tasks, as many at a time as the cluster has resources for."""
 
     watcher: Watcher
     address: str | None = None
@@ -39,13 +40,12 @@ class OnRay:
     gpus: float = 0.0
 
     def run(self, jobs: Sequence[Job]) -> dict[str, str]:
-        """Run them all; the names of those that failed, with the reasons."""
+        """Run all jobs; return the names of those that failed, with the reasons."""
         require_ray()
         import ray
 
-        jobs = [
-            replace(job, workers=min(job.recipe["threads"], max(1, int(self.cpus)))) for job in jobs
-        ]
+        share = max(1, int(self.cpus))
+        jobs = [replace(job, workers=min(job.recipe.threads, share)) for job in jobs]
         self._connect()
         try:
             return self._run(jobs)
@@ -56,13 +56,12 @@ class OnRay:
         import ray
 
         address = self.address or os.environ.get("RAY_ADDRESS")
-        local: dict[str, Any] = {} if address else {"include_dashboard": False}
         try:
             ray.init(
                 address=address or "local",
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                **local,
+                include_dashboard=None if address else False,
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise RecipeError(
@@ -131,7 +130,7 @@ def _run_job(text: str, said: Any) -> None:
     def tell(event: Event) -> None:
         said.put((job.name, event))
 
-    job.run(Telling(tell))
+    job.run(EventReporter(tell))
 
 
 def _reason(reference: Any) -> str:

@@ -1,8 +1,9 @@
 """Who evaluates the tasks: workers side by side, or one after the other with their own draws.
 
-A learner that drew no random number when last seen is evaluated side by side. If it draws all the
-same, those answers are thrown away and the tasks evaluated again, one by one, each with its own
-seed. The generators that the process shares are left as they were found.
+A model that drew no random number when last seen is evaluated freely, and side by side where that
+is possible. If it draws all the same, those answers are thrown away and the tasks evaluated again,
+one by one, each with its own seed. The generators that the process shares are left as they were
+found.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +13,10 @@ from typing import TypeVar
 import torch
 
 from towpath.objective.draws import Generators, derived_seed, evaluating, seed_generators
-from towpath.objective.source import TaskSource
-from towpath.objective.task import EpisodeFunction, TaskFunction
+from towpath.objective.live import rewinder
+from towpath.objective.source import Answer, Ask, TaskSource
 
-Answer = TypeVar("Answer")
 Collected = TypeVar("Collected")
-Ask = Callable[[TaskFunction, int, int | None], Answer]
-"""(task function, index, what the generators were set to, if they were) -> a task's answer"""
 
 
 @dataclass(frozen=True)
@@ -52,23 +50,23 @@ def collected(
         device: where the parameters are, whose generators may be drawn from.
         collect: takes the answers as they come.
     """
-    workers = source.workers
     with evaluating():
         found = Generators.now(device)
         try:
-            if workers is not None and workers.draws is False:
-                answers = workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
-                total = collect(answers)
+            if source.draws is False:
+                rewind = rewinder()
+                total = collect(source.freely(ask, indices))
                 if not found.moved():
                     return total
+                rewind()
             drew: list[bool] = []
             total = collect(_one_by_one(source, ask, indices, draws, device, drew))
         except BaseException:
             found.put_back()
             raise
         found.put_back()
-        if workers is not None and drew:
-            workers.saw(any(drew))
+        if drew:
+            source.saw(any(drew))
         return total
 
 
@@ -85,7 +83,6 @@ def _one_by_one(
     for i in indices:
         own = draws.of(i)
         seed_generators(own, device)
-        fresh = Generators.now(device) if source.workers is not None else None
+        fresh = Generators.now(device)
         yield ask(function, i, own)
-        if fresh is not None:
-            drew.append(fresh.moved())
+        drew.append(fresh.moved())

@@ -5,10 +5,11 @@ to its buffers (running statistics), and torch's `functional_call` with tied wei
 tensors in a module that is registered twice. Both are seen to here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -95,6 +96,14 @@ def untangle() -> None:
     live = _LIVE.get()
     if live is not None:
         live.untangle()
+
+
+def rewinder() -> Callable[[], None]:
+    """A call that undoes what passes from now on write to the model of the current evaluation."""
+    live = _LIVE.get()
+    if live is None:
+        return lambda: None
+    return partial(live.write, live.values())
 
 
 @contextmanager

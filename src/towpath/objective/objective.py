@@ -101,7 +101,7 @@ class Objective:
         """The loss between outputs and targets."""
         return self.source.loss
 
-    # More than eight parameters: each is a question of its own that callers leave out.
+    # Ten parameters because each is a question of its own, which most callers leave out.
     def evaluate(
         self,
         params: Params,
@@ -251,6 +251,11 @@ class Objective:
     def embeds(self) -> bool:
         """Whether the features of a task are those of a learned embedding."""
         return self.source.embeds
+
+    @property
+    def adapts(self) -> bool:
+        """Whether tasks are episodes that a learner adapts to by steps of an inner loop."""
+        return self.source.adapts
 
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
         """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where

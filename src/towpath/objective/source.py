@@ -1,16 +1,19 @@
 """Where an objective's tasks get their losses from: a learner, or a function of the user's."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 from towpath.data.episode import Episode
-from towpath.distributed.ranks import ranks_of_this_machine
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.learners import Learner
 from towpath.losses import Loss, loss_named
 from towpath.machine import available_cores
 from towpath.objective.task import EpisodeFunction, TaskFunction
 from towpath.objective.workers import Workers
 
+Answer = TypeVar("Answer")
+Ask = Callable[[TaskFunction, int, int | None], Answer]
+"""(task function, index, what the generators were set to, if they were) -> a task's answer"""
 Part = Callable[[Any, float], Any]
 """(task, share) -> the task with that share of its query set."""
 
@@ -20,8 +23,19 @@ class TaskSource(Protocol):
 
     loss: Loss
     function: TaskFunction
-    workers: Workers | None
-    """who can evaluate tasks side by side; None where they are evaluated one by one"""
+
+    @property
+    def draws(self) -> bool | None:
+        """Whether the model drew random numbers when last seen; None where it never was."""
+        ...
+
+    def saw(self, drew: bool) -> None:
+        """Remember whether the model drew random numbers."""
+        ...
+
+    def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
+        """The answers of the tasks, in their order, of a model that draws nothing."""
+        ...
 
     def function_alone(self) -> TaskFunction:
         """The function for tasks one by one, each with random draws of its own."""
@@ -34,6 +48,11 @@ class TaskSource(Protocol):
     @property
     def embeds(self) -> bool:
         """Whether the features of a task are those of a learned embedding."""
+        ...
+
+    @property
+    def adapts(self) -> bool:
+        """Whether tasks are episodes that a learner adapts to by steps of an inner loop."""
         ...
 
 
@@ -50,8 +69,21 @@ class LearnerTasks:
         self.learner = learner
         self.loss = loss_named(learner.loss)
         count = _default_workers(learner) if workers is None else workers
-        self.workers: Workers | None = Workers(learner, count)
+        self.workers = Workers(learner, count)
         self.function: TaskFunction = EpisodeFunction(learner)
+
+    @property
+    def draws(self) -> bool | None:
+        """As the workers saw it."""
+        return self.workers.draws
+
+    def saw(self, drew: bool) -> None:
+        """The workers remember it, since they share the learner."""
+        self.workers.saw(drew)
+
+    def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
+        """Side by side."""
+        return self.workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
 
     def function_alone(self) -> TaskFunction:
         """The learner, without an adaptation that an episode shares with its part."""
@@ -66,12 +98,18 @@ class LearnerTasks:
         """As the learner says."""
         return self.learner.wants_embedding
 
+    @property
+    def adapts(self) -> bool:
+        """Where the learner has steps of adaptation."""
+        return bool(getattr(self.learner, "adaptation_steps", 0))
+
 
 class FunctionTasks:
     """Tasks of any kind under a function of the user's."""
 
-    workers: Workers | None = None
     embeds: bool = False
+    adapts: bool = False
+    draws: bool | None = None
 
     def __init__(self, function: TaskFunction, loss: str, part: Part | None = None) -> None:
         if not callable(function):
@@ -82,6 +120,14 @@ class FunctionTasks:
         self.loss = loss_named(loss)
         self.function = function
         self._part = part
+
+    def saw(self, drew: bool) -> None:
+        """Remember whether the function drew random numbers."""
+        self.draws = drew
+
+    def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
+        """One by one: a function of the user's may call one shared model."""
+        return (ask(self.function, i, None) for i in indices)
 
     def function_alone(self) -> TaskFunction:
         """The function itself."""

@@ -15,13 +15,12 @@ from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
 from towpath.data import load_folder
-from towpath.data.glyphs import load_glyphs
 from towpath.data.registry import is_own_folder, known
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
-from towpath.recipes.recipe import Component
+from towpath.recipes.component import Component, Options
+from towpath.recipes.memory import require_memory
 from towpath.recipes.typed import RecipeError, chosen, options_for
-from towpath.training.memory import require_memory
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.wording import one_line, quoted
 
@@ -54,9 +53,6 @@ def _sgd(
     return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
 
 
-EMBEDDING_LEARNERS = ("protonet", "proto-maml")
-"""Learners whose backbone has no head of its own."""
-
 OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
 """Outer optimisers by name."""
 
@@ -64,9 +60,16 @@ OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _ada
 def named(
     registry: Mapping[str, Any], component: Component, where: str, allowed: Collection[str] = ()
 ) -> Any:
-    """The registry's entry, or the user's class if its package is allowed."""
-    name = component["name"]
-    if name in registry or not isinstance(name, str) or not ({".", ":"} & set(name)):
+    """The registry's entry, or the user's class if its package is allowed.
+
+    Args:
+        registry: what there is by name.
+        component: whose name is looked up.
+        where: the section of the recipe, for messages.
+        allowed: packages that classes may be imported from.
+    """
+    name = component.name
+    if name in registry or not ({".", ":"} & set(name)):
         return registry[chosen(registry, name, f"{where}.name")]
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     package = module.split(".")[0]
@@ -100,54 +103,58 @@ def named(
     return found
 
 
-def given_options(component: Component) -> dict[str, Any]:
-    """A component's options without its name."""
-    return {key: value for key, value in component.items() if key != "name"}
-
-
-def data_options(component: Component) -> dict[str, Any]:
+def data_options(component: Component) -> Options:
     """The options of the data set, checked against its loader; only those that were given."""
-    given = given_options(component)
-    loader = _loader(component["name"])
+    given = component.options
+    loader = _loader(component.name)
     checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
     return {key: checked[key] for key in given}
 
 
-def options_beside(
-    component: Component, name: str, image_shape: tuple[int, int, int]
-) -> dict[str, Any]:
+def options_beside(component: Component, name: str, image_shape: tuple[int, int, int]) -> Options:
     """Options of a second set, so that it is read as the first one was, where its loader can."""
     channels, size, _ = image_shape
-    wanted = {"image_size": size, "channels": channels, **given_options(component)}
+    wanted = {"image_size": size, "channels": channels, **component.options}
     taken = inspect.signature(_loader(name)).parameters
-    return data_options({"name": name, **{k: v for k, v in wanted.items() if k in taken}})
+    return data_options(Component(name, {k: v for k, v in wanted.items() if k in taken}))
 
 
 def _loader(name: str) -> Callable[..., Any]:
-    if is_own_folder(name):
-        return load_folder
-    return load_glyphs if name == "glyphs" else known(name).load
+    return load_folder if is_own_folder(name) else known(name).load
 
 
-def weighter_options(component: Component, allowed: Collection[str] = ()) -> dict[str, Any]:
-    """All options of a weighter, presets and defaults filled in."""
+def weighter_options(
+    component: Component, allowed: Collection[str] = (), steps: int | None = None
+) -> Options:
+    """All options of a weighter, presets and defaults filled in.
+
+    Where the steps of the training are known, so are the options that are a share of them.
+    """
     entry = named(WEIGHTERS, component, "weighter", allowed)
+    make = entry.make if isinstance(entry, WeighterEntry) else entry
+    given = dict(component.options)
+    if steps is not None:
+        shares: Mapping[str, float] = getattr(make, "from_steps", {})
+        for name, share in shares.items():
+            if given.get(name) is None:  # a run folder writes down what was not given as None
+                given[name] = round(share * steps)
     if not isinstance(entry, WeighterEntry):
-        return options_for(entry, given_options(component), "weighter")
-    given = {**entry.presets, **given_options(component)}
-    return options_for(entry.make, given, "weighter", leave_out=("prior", "cost"))
+        return options_for(make, given, "weighter")
+    return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior", "cost"))
 
 
-def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weighter:
-    """The weighter that a recipe names."""
+def make_weighter(
+    component: Component, allowed: Collection[str] = (), steps: int | None = None
+) -> Weighter:
+    """The weighter that a recipe names; `steps` are those of the training."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
-    options = weighter_options(component, allowed)
+    options = weighter_options(component, allowed, steps)
     if isinstance(entry, WeighterEntry):
         return entry.make(**options)
     made: Weighter = entry(**options)
     if not callable(getattr(made, "plan", None)):
         raise RecipeError(
-            f"weighter.name is {component['name']!r}, which has no method plan; expected a "
+            f"weighter.name is {component.name!r}, which has no method plan; expected a "
             "weighter. Derive the class from towpath.MiniBatchWeighter."
         )
     return made
@@ -156,14 +163,14 @@ def make_weighter(component: Component, allowed: Collection[str] = ()) -> Weight
 def component_wants_targets(component: Component) -> bool:
     """Whether a registered weighter wants trusted tasks; False for a class that would have to be
     imported to be asked."""
-    entry = WEIGHTERS.get(component["name"])
-    return entry is not None and entry.wants_targets(given_options(component))
+    entry = WEIGHTERS.get(component.name)
+    return entry is not None and entry.wants_targets(component.options)
 
 
-def optimizer_options(component: Component) -> dict[str, Any]:
+def optimizer_options(component: Component) -> Options:
     """All options of the outer optimiser, defaults filled in."""
     entry = named(OPTIMIZERS, component, "optimizer")
-    return options_for(entry, given_options(component), "optimizer")
+    return options_for(entry, component.options, "optimizer")
 
 
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
@@ -192,29 +199,36 @@ def make_learner(
 ) -> Learner:
     """Backbone and learner, initialised from the seed whatever else drew random numbers.
 
-    `free` are the bytes that the backbone may take, where that is known.
+    Args:
+        backbone: the network, as the recipe says.
+        learner: the learner around it, as the recipe says.
+        channels: of the images.
+        image_size: height and width of the images.
+        ways: classes of a task.
+        seed: of the initial parameters.
+        allowed: packages that classes may be imported from.
+        free: bytes that the backbone may take, where that is known.
     """
     make = named(LEARNERS, learner, "learner", allowed)
     net = named(BACKBONES, backbone, "backbone", allowed)
-    outputs = None if learner["name"] in EMBEDDING_LEARNERS else ways
-    inferred: dict[str, Any] = {"channels": channels, "image_size": image_size, "ways": outputs}
+    # a class of the user's need not be derived from ours
+    outputs = None if getattr(make, "wants_embedding", False) else ways
+    inferred: Options = {"channels": channels, "image_size": image_size, "ways": outputs}
     if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
         inferred = {"inputs": channels * image_size * image_size, "outputs": outputs}
-    options = options_for(net, given_options(backbone), "backbone", leave_out=inferred)
+    options = options_for(net, backbone.options, "backbone", leave_out=inferred)
     if net in BACKBONES.values():
         _require_room(net, {**inferred, **options}, free)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: nn.Module = net(**inferred, **options)
         made: Learner = make(
-            model, **options_for(make, given_options(learner), "learner", leave_out=("model",))
+            model, **options_for(make, learner.options, "learner", leave_out=("model",))
         )
     return made
 
 
-def _require_room(
-    net: Callable[..., nn.Module], options: Mapping[str, Any], free: int | None
-) -> None:
+def _require_room(net: Callable[..., nn.Module], options: Options, free: int | None) -> None:
     """RecipeError if the backbone's parameters cannot fit; they are counted without being made."""
     smaller = "Choose a smaller backbone, or smaller images."
     try:

@@ -1,12 +1,12 @@
 """Recipes from files: shipped ones by name, the user's by path, with overrides by dotted name."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import yaml
 
 from towpath.files import FileError, expanded, read_text
 from towpath.recipes import shipped_recipes
+from towpath.recipes.component import Options
 from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.strict_yaml import LONGEST, load_yaml
 from towpath.recipes.typed import RecipeError, plain_value
@@ -38,25 +38,29 @@ def recipe_text(name: str) -> str:
 def read_recipe(
     name: str, overrides: Sequence[tuple[str, str]] = (), budget: str = "full"
 ) -> Recipe:
-    """The recipe with the small budget's values, if asked, and then the overrides."""
+    """The recipe with the small budget's values, if asked, and then the overrides.
+
+    This is the one place where what a user wrote becomes a `Recipe`.
+    """
     if budget not in BUDGETS:
         raise RecipeError(
             f"--budget is {budget!r}; expected {' or '.join(BUDGETS)}.{nearest(budget, BUDGETS)}"
         )
     text = recipe_text(name)
     try:
-        mapping = load_yaml(text)
+        found = load_yaml(text)
     except yaml.YAMLError as error:
         raise RecipeError(
             f"The recipe {name} is not YAML that can be used ({one_line(error)}); expected "
             "sections of options. Compare with: towpath recipes show NAME"
         ) from error
-    if not isinstance(mapping, dict):
-        held = {list: "a list", type(None): "nothing", str: "a word"}.get(type(mapping), "a value")
+    if not isinstance(found, dict):
+        held = {list: "a list", type(None): "nothing", str: "a word"}.get(type(found), "a value")
         raise RecipeError(
             f"The recipe {name} holds {held}; expected sections of options. "
             "Compare with: towpath recipes show NAME"
         )
+    mapping: Options = found
     if budget == "small":
         for dotted, value in _small(mapping.get("small")).items():
             mapping = overridden(mapping, dotted, value)
@@ -65,7 +69,7 @@ def read_recipe(
     return Recipe.of(mapping)
 
 
-def _small(section: Any) -> dict[str, Any]:
+def _small(section: object) -> Options:
     if section is None:
         return {}
     if not isinstance(section, dict) or not all(isinstance(key, str) for key in section):
@@ -75,7 +79,7 @@ def _small(section: Any) -> dict[str, Any]:
     return section
 
 
-def overridden(mapping: Mapping[str, Any], dotted: str, value: Any) -> dict[str, Any]:
+def overridden(mapping: Options, dotted: str, value: object) -> Options:
     """The mapping with the value at a dotted name; a new component name drops old options."""
     section, _, key = dotted.partition(".")
     if not key:

@@ -1,15 +1,17 @@
 """A recipe: one complete experiment as plain, checked values.
 
-A section that chooses a component is a mapping with its `name` and its options; the others are the
-small dataclasses below. `Recipe.of(mapping)` checks everything that can be checked before any data
-is loaded; `as_mapping` gives back what `config.yaml` of a run holds.
+A section that chooses a component is a `Component`; the others are the small dataclasses below.
+`Recipe.of(mapping)` reads and checks everything that can be checked before any data is loaded. It
+is called once for what a user wrote: from then on the recipe travels as this value, and
+`as_mapping` gives back what `config.yaml` of a run holds.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any
 
 from towpath.data import EpisodeSpec
+from towpath.recipes.component import Component, Options
 from towpath.recipes.typed import RecipeError, options_for, within_ranges
 from towpath.validation import Range
 from towpath.wording import nearest, quoted
@@ -20,7 +22,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Training:
-    """How long, and in which windows."""
+    """How long a run trains, and in windows of which size."""
 
     steps: Annotated[int, Range(1, 10**8)] = 300
     """mini-batches trained on"""
@@ -80,26 +82,23 @@ class Probe:
     every: Annotated[int, Range(1, 10**8)] = 50
 
 
-Component = dict[str, Any]
-"""A component's `name` and its options."""
-
 DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a run."""
+    """Everything that decides the results of a run, read and checked."""
 
     name: str = "run"
     about: str = ""
     reproduces: str = ""
     """the table or figure of the paper that it reruns, or empty"""
-    data: Component = field(default_factory=lambda: {"name": "glyphs"})
+    data: Component = field(default_factory=lambda: Component("glyphs"))
     episodes: EpisodeSpec = field(default_factory=EpisodeSpec)
-    backbone: Component = field(default_factory=lambda: {"name": "conv4"})
-    learner: Component = field(default_factory=lambda: {"name": "protonet"})
-    optimizer: Component = field(default_factory=lambda: {"name": "adam", "meta_lr": 1e-3})
-    weighter: Component = field(default_factory=lambda: {"name": "uniform"})
+    backbone: Component = field(default_factory=lambda: Component("conv4"))
+    learner: Component = field(default_factory=lambda: Component("protonet"))
+    optimizer: Component = field(default_factory=lambda: Component("adam", {"meta_lr": 1e-3}))
+    weighter: Component = field(default_factory=lambda: Component("uniform"))
     trusted: Trusted = field(default_factory=Trusted)
     training: Training = field(default_factory=Training)
     validation: Validation = field(default_factory=Validation)
@@ -107,7 +106,7 @@ class Recipe:
     probes: list[Probe] = field(default_factory=list)
     compare: list[str] = field(default_factory=list)
     """weighters that `towpath compare` sets side by side unless told otherwise"""
-    small: dict[str, Any] = field(default_factory=dict)
+    small: Options = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
     seed: Annotated[int, Range(0, LARGEST_SEED)] = 0
     threads: Annotated[int, Range(1, 1024)] = 2
@@ -117,7 +116,7 @@ class Recipe:
     """of parameters and images; float64 for experiments about rounding"""
 
     @classmethod
-    def of(cls, mapping: Mapping[str, Any]) -> "Recipe":
+    def of(cls, mapping: Mapping[str, object]) -> "Recipe":
         """A recipe from plain values; RecipeError says what is wrong with them."""
         known = [f.name for f in fields(cls)]
         values: dict[str, Any] = {}
@@ -132,9 +131,17 @@ class Recipe:
         recipe._check()
         return recipe
 
+    def with_seed(self, seed: int) -> "Recipe":
+        """The same experiment with another seed; RecipeError if there is no such seed."""
+        other = replace(self, seed=_section("seed", seed))
+        within_ranges(Recipe, {"seed": seed})
+        return other
+
     def as_mapping(self) -> dict[str, Any]:
-        """Plain values that `of` reads back."""
+        """The plain values of `config.yaml`, which `of` reads back."""
         plain = asdict(self)
+        for key in COMPONENTS:
+            plain[key] = {"name": plain[key]["name"], **plain[key]["options"]}
         shots = plain["episodes"]["shots"]
         plain["episodes"]["shots"] = list(shots) if isinstance(shots, tuple) else shots
         return plain
@@ -167,19 +174,14 @@ SECTIONS: dict[str, type] = {
 COMPONENTS = ("data", "backbone", "learner", "optimizer", "weighter")
 
 
-def _section(key: str, value: Any) -> Any:
+def _section(key: str, value: object) -> Any:
+    """The value of a section or field of a recipe; RecipeError if it is of another kind."""
     if is_dataclass(value):
         return value
     if key in SECTIONS:
         return SECTIONS[key](**options_for(SECTIONS[key], _mapping(key, value), key))
     if key in COMPONENTS:
-        component = _mapping(key, {"name": value} if isinstance(value, str) else value)
-        if not isinstance(component.get("name"), str):
-            raise RecipeError(
-                f"{key}.name is {quoted(component.get('name'))}; expected the name of a component, "
-                f"such as {key}: {{name: ...}}."
-            )
-        return component
+        return Component.of(key, value)
     if key == "probes":
         if not isinstance(value, list):
             raise RecipeError(f"probes is {quoted(value)}; expected a list of probe windows.")
@@ -200,7 +202,7 @@ def _section(key: str, value: Any) -> Any:
     return value
 
 
-def _mapping(key: str, value: Any) -> dict[str, Any]:
+def _mapping(key: str, value: object) -> Options:
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
         raise RecipeError(f"{key} is {quoted(value)}; expected a section of options by name.")
     return dict(value)

@@ -44,11 +44,11 @@ def chosen(registry: Collection[str], name: object, where: str) -> str:
 
 def options_for(
     target: Callable[..., Any],
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     where: str,
     *,
     leave_out: Collection[str] = (),
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """All options of `target`, the given ones checked and the others at their defaults.
 
     Args:
@@ -56,6 +56,9 @@ def options_for(
         given: what the recipe says.
         where: the dotted name of the section, for messages.
         leave_out: parameters that the recipe does not set.
+
+    Raises:
+        RecipeError: if an option is not known, is missing, or has a value of another kind.
     """
     accepted = [n for n in inspect.signature(target).parameters if n not in leave_out]
     for key in given:
@@ -76,7 +79,7 @@ def options_for(
     else:
         parser.add_function_arguments(target, None, skip=skip)
     try:
-        parsed: dict[str, Any] = parser.parse_object(dict(given)).as_dict()
+        parsed: Mapping[str, Any] = parser.parse_object(dict(given)).as_dict()
     except ArgumentError as error:
         culprit = re.search(r'[Kk]ey "([^"]+)"', str(error))
         key = culprit.group(1) if culprit else ""
@@ -94,7 +97,9 @@ def options_for(
     return parsed
 
 
-def within_ranges(target: Callable[..., Any], options: Mapping[str, Any], where: str = "") -> None:
+def within_ranges(
+    target: Callable[..., Any], options: Mapping[str, object], where: str = ""
+) -> None:
     """RecipeError if an option of the section `where` is outside the range that is declared."""
     try:
         check_ranges(target, options, where)
@@ -114,7 +119,7 @@ def _choices(hint: Any) -> list[str]:
 
 
 def described(hint: Any) -> str:
-    """A type in words."""
+    """A type in words, for the message that a value is of another."""
     one = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
     if hint in one:
         return one[hint]

@@ -6,30 +6,20 @@ mislabelled on purpose, the area under the ROC curve says how well low trust fin
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from rich.table import Table
 from scipy.stats import rankdata
 
-
-@dataclass(frozen=True)
-class TrustedTask:
-    """A training task and how far the plan trusted it."""
-
-    step: int
-    index: int
-    trust: float
-    group: str
-    classes: tuple[str, ...]
-    mislabelled: bool
+from towpath.runs.judged import JudgedTask, judged
+from towpath.runs.records import Record, StepRecord
 
 
 @dataclass(frozen=True)
 class Audit:
     """All weighed tasks of a stretch of training, least trusted first."""
 
-    tasks: list[TrustedTask]
+    tasks: list[JudgedTask]
     first_step: int
     last_step: int
 
@@ -52,29 +42,14 @@ class Audit:
         return sorted(rows, key=lambda row: row[1])
 
 
-def audit(records: Iterable[dict[str, Any]], last: int = 100) -> Audit | None:
+def audit(records: Iterable[Record], last: int = 100) -> Audit | None:
     """The tasks of the last `last` steps of a run's records; None if nothing was weighed."""
-    weighed = [r for r in records if "weights" in r and "probe" not in r][-last:]
-    tasks: list[TrustedTask] = []
-    for record in weighed:
-        mean = sum(record["weights"]) / len(record["weights"])
-        for weight, info in zip(record["weights"], record["tasks"], strict=True):
-            if info.get("trusted"):  # known to be good: not what is judged
-                continue
-            tasks.append(
-                TrustedTask(
-                    step=record["step"],
-                    index=int(info.get("index", -1)),
-                    trust=weight / mean if mean else 0.0,
-                    group=str(info.get("group", "")),
-                    classes=tuple(str(c) for c in info.get("classes", ())),
-                    mislabelled=bool(info.get("mislabelled", False)),
-                )
-            )
+    weighed = [record for record in records if isinstance(record, StepRecord)][-last:]
+    tasks = [task for record in weighed for task in judged(record)]
     if not tasks:
         return None
     tasks.sort(key=lambda task: task.trust)
-    return Audit(tasks, weighed[0]["step"], weighed[-1]["step"])
+    return Audit(tasks, weighed[0].step, weighed[-1].step)
 
 
 def audit_table(result: Audit, rows: int) -> Table:
@@ -89,7 +64,7 @@ def audit_table(result: Audit, rows: int) -> Table:
     if known:
         table.add_column("mislabelled on purpose")
     for task in result.tasks[:rows]:
-        cells = [f"{task.trust:.2f}", str(task.step), str(task.index), task.group]
+        cells = [f"{task.trust:.2f}", str(task.step), str(task.index), task.group or ""]
         cells.append(", ".join(task.classes))
         table.add_row(*cells, *(["yes" if task.mislabelled else "no"] if known else []))
     return table

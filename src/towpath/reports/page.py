@@ -10,16 +10,12 @@ from towpath.files import Output
 from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
 from towpath.reports.reruns import study_differences
+from towpath.reports.sections.curves import curves_section
 from towpath.reports.sections.made import made_section, theory_section
-from towpath.reports.sections.outcome import (
-    curves_section,
-    finding,
-    reached_section,
-    results_section,
-    time_section,
-)
+from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.weights import probes_section, samples_section, weights_section
 from towpath.runs.study import Study, read_studies
 

@@ -9,24 +9,26 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 import yaml
 
 from towpath.backbones import BACKBONES
 from towpath.data import load_folder
-from towpath.data.glyphs import load_glyphs
 from towpath.data.registry import SETS
 from towpath.learners import LEARNERS
 from towpath.recipes import shipped_recipes
+from towpath.recipes.component import Component
 from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
-from towpath.recipes.recipe import COMPONENTS, Component, Recipe
+from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.reports.sections import paper
 from towpath.runs.read import RunData
 from towpath.runs.study import Study
 from towpath.weighters import WEIGHTERS
 
+Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | None"
+"""a value of a recipe that can be compared and counted: lists and mappings are tuples"""
 MAY_DIFFER = frozenset(
     {
         # words about the recipe
@@ -52,8 +54,8 @@ class Difference:
     """A field of a recipe, what the paper's recipe holds there, and what the run holds."""
 
     field: str
-    paper: Any
-    found: Any
+    paper: Plain
+    found: Plain
 
     def __str__(self) -> str:
         return f"{self.field} {_text(self.found)} instead of {_text(self.paper)}"
@@ -82,9 +84,9 @@ def paper_recipe(name: str) -> Recipe | None:
     return recipe if recipe is not None and recipe.reproduces else None
 
 
-def resolved(recipe: Recipe) -> dict[str, Any]:
+def resolved(recipe: Recipe) -> dict[str, Plain]:
     """Every value of a recipe by dotted name, with the defaults of its components filled in."""
-    values: dict[str, Any] = {}
+    values: dict[str, Plain] = {}
     for section, value in recipe.as_mapping().items():
         if section in COMPONENTS:
             value = {**_defaults(section, value["name"]), **value}
@@ -115,7 +117,7 @@ def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
     assert run.recipe is not None
     told = list(differences(run.recipe, wanted))
     if run.summary is not None and not any(d.field == "training.steps" for d in told):
-        steps = int(run.summary.get("steps", run.steps))
+        steps = run.summary.steps
         if steps != wanted.training.steps:
             told.append(Difference("trained steps", wanted.training.steps, steps))
     if not any(d.field == "test.tasks" for d in told):
@@ -127,14 +129,14 @@ def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
 def method_of(component: Component) -> str:
     """The paper's method that a weighter is, by value, or "".
 
-    >>> [method_of({"name": name}) for name in ("tow", "tow-faithful", "uniform")]
+    >>> [method_of(Component(name)) for name in ("tow", "tow-faithful", "uniform")]
     ['', 'tow', 'uniform']
-    >>> method_of({"name": "tow-faithful", "beta": 1.0}), method_of({"name": "exploration"})
+    >>> method_of(Component("tow-faithful", {"beta": 1.0})), method_of(Component("exploration"))
     ('', 'exploration')
     """
     own = _weighter(component)
     return next(
-        (method for method, name in paper.METHODS.items() if own == _weighter({"name": name})), ""
+        (method for method, name in paper.METHODS.items() if own == _weighter(Component(name))), ""
     )
 
 
@@ -146,7 +148,7 @@ def label_method(study: Study, label: str) -> str:
 
 def label_of(study: Study, weighter: str) -> str | None:
     """The label under which a weighter of the registry was run, unchanged; None if it was not."""
-    wanted = _weighter({"name": weighter})
+    wanted = _weighter(Component(weighter))
     for label, runs in study.runs.items():
         own = [run for run in runs if run.recipe]
         if own and all(run.recipe and _weighter(run.recipe.weighter) == wanted for run in own):
@@ -158,16 +160,16 @@ def weighter_difference(component: Component) -> str:
     """What sets a weighter apart from those of the paper, in words; empty for one of them."""
     if method_of(component):
         return ""
-    name = component["name"]
-    entry, own = _weighter({"name": name}), _weighter(component)
+    name = component.name
+    entry, own = _weighter(Component(name)), _weighter(component)
     if name == paper.OURS and own == entry:
         return "ours: not the paper's TOW"
     if entry is None or own is None or name not in (*paper.METHODS.values(), paper.OURS):
         return "not a weighter of the paper"
     changed = [
-        str(Difference(f"weighter.{key}", value, own[1][key]))
-        for key, value in entry[1].items()
-        if own[1][key] != value
+        str(Difference(f"weighter.{key}", value, own.options[key]))
+        for key, value in entry.options.items()
+        if own.options[key] != value
     ]
     return "; ".join(changed)
 
@@ -229,9 +231,18 @@ def _add(study: Study, label: str, run: RunData) -> list[str]:
     return []
 
 
-def _weighter(component: Component) -> tuple[Any, dict[str, Any], bool] | None:
+@dataclass(frozen=True)
+class _Made:
+    """What a weighter of the registry is made by and with: equal values, equal weighters."""
+
+    make: Callable[..., object]
+    options: dict[str, Plain]
+    wants_targets: bool
+
+
+def _weighter(component: Component) -> _Made | None:
     """What a weighter of the registry is made by and with; None for anything else."""
-    entry = WEIGHTERS.get(component["name"])
+    entry = WEIGHTERS.get(component.name)
     if entry is None:
         return None
     try:
@@ -239,17 +250,17 @@ def _weighter(component: Component) -> tuple[Any, dict[str, Any], bool] | None:
     except RecipeError:  # an edited configuration; the run is shown, as nobody's row
         return None
     plain = {key: _plain(value) for key, value in options.items()}
-    return entry.make, plain, component_wants_targets(component)
+    return _Made(entry.make, plain, component_wants_targets(component))
 
 
-def _defaults(section: str, name: str) -> dict[str, Any]:
+def _defaults(section: str, name: str) -> dict[str, object]:
     """Options of a component that a recipe may leave out, with what they are then."""
     if section == "weighter":
-        known = _weighter({"name": name})
-        return dict(known[1]) if known else {}
-    loaders: dict[str, Callable[..., Any]] = {key: entry.load for key, entry in SETS.items()}
-    makers: Mapping[str, Mapping[str, Callable[..., Any]]] = {
-        "data": {**loaders, "glyphs": load_glyphs},
+        known = _weighter(Component(name))
+        return dict(known.options) if known else {}
+    loaders: dict[str, Callable[..., object]] = {key: entry.load for key, entry in SETS.items()}
+    makers: Mapping[str, Mapping[str, Callable[..., object]]] = {
+        "data": loaders,
         "backbone": BACKBONES,
         "learner": LEARNERS,
         "optimizer": OPTIMIZERS,
@@ -265,23 +276,25 @@ def _defaults(section: str, name: str) -> dict[str, Any]:
     }
 
 
-def _flat(name: str, value: Any) -> dict[str, Any]:
+def _flat(name: str, value: object) -> dict[str, object]:
     """Nested mappings by dotted name."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {k: v for key, inner in value.items() for k, v in _flat(f"{name}.{key}", inner).items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Plain:
     """Lists and tuples alike, since YAML knows no tuples."""
     if isinstance(value, list | tuple):
         return tuple(_plain(inner) for inner in value)
     if isinstance(value, Mapping):
         return tuple(sorted((key, _plain(inner)) for key, inner in value.items()))
-    return value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)  # a default that is an object of its own
 
 
-def _text(value: Any) -> str:
+def _text(value: Plain) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "nothing"}[value]
     if isinstance(value, int):

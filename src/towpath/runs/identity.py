@@ -16,9 +16,9 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from towpath.recipes.typed import RecipeError
+from towpath.runs.plain import Json, JsonObject, count_at, object_of
 
 logger = logging.getLogger(__name__)
 KEY = "identity"
@@ -47,7 +47,7 @@ class Identity:
     """that the run was begun with"""
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], data: Mapping[str, str]) -> "Identity":
+    def of(cls, config: JsonObject, data: Mapping[str, str]) -> "Identity":
         """The identity of a new run.
 
         Args:
@@ -55,36 +55,37 @@ class Identity:
                 of the release that reads it.
             data: the content of each data set.
         """
-        return cls(_digests(config), dict(data), int(config["training"]["steps"]))
+        return cls(_digests(config), dict(data), _steps(config) or 0)
 
     @property
     def digest(self) -> str:
         """One digest of everything, for the files that belong to the run."""
         return _digest({"sections": dict(self.sections), "data": dict(self.data)})
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> dict[str, Json]:
         """Plain values that `read` takes."""
         return {"sections": dict(self.sections), "data": dict(self.data), "steps": self.steps}
 
     @classmethod
-    def read(cls, made_with: Mapping[str, Any], path: Path) -> "Identity | None":
+    def read(cls, made_with: JsonObject, path: Path) -> "Identity | None":
         """What a configuration says that the run is; None for a run folder of towpath 0.1."""
         found = made_with.get(KEY)
         if found is None:
             return None
         try:
+            identity = object_of(found, "the identity of a run")
             sections, data = (
-                {str(name): str(digest) for name, digest in found[part].items()}
+                {name: str(digest) for name, digest in object_of(identity[part], part).items()}
                 for part in ("sections", "data")
             )
-            return cls(sections, data, int(found["steps"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return cls(sections, data, count_at(identity, "steps"))
+        except (KeyError, TypeError) as error:
             raise RecipeError(
                 f"{path} has a made_with.{KEY} that cannot be read ({error!r}); expected what the "
                 "run wrote. Restore the file, or train again in a new folder."
             ) from error
 
-    def check_config(self, config: Mapping[str, Any], path: Path) -> None:
+    def check_config(self, config: JsonObject, path: Path) -> None:
         """RecipeError if the configuration was edited where a run cannot go on with it."""
         now = _digests(config)
         edited = sorted(
@@ -96,8 +97,8 @@ class Identity:
                 f"run wrote it, but for {', '.join(MAY_CHANGE)}. Undo the edit, or train with the "
                 "other values in a new folder."
             )
-        steps = config["training"]["steps"]
-        if isinstance(steps, int) and steps < self.steps:
+        steps = _steps(config)
+        if steps is not None and steps < self.steps:
             raise RecipeError(
                 f"{path} says training.steps {steps}; expected at least {self.steps}, with which "
                 "the run began: it may only be raised. Undo the edit, or train in a new folder."
@@ -125,7 +126,7 @@ def tell_of_old(path: Path) -> None:
     )
 
 
-def differences(asked: Mapping[str, Any], found: Mapping[str, Any], where: str = "") -> list[str]:
+def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[str]:
     """Dotted names of what was asked for and is otherwise in the configuration found.
 
     What stands only in `found` is no difference: defaults that were filled in later.
@@ -142,11 +143,17 @@ def differences(asked: Mapping[str, Any], found: Mapping[str, Any], where: str =
     return names
 
 
-def _digests(config: Mapping[str, Any]) -> dict[str, str]:
+def _steps(config: JsonObject) -> int | None:
+    """Steps that a configuration asks for, if it says a number."""
+    steps = object_of(config["training"], "a section").get("steps")
+    return steps if isinstance(steps, int) else None
+
+
+def _digests(config: JsonObject) -> dict[str, str]:
     return {name: _digest(value)[:16] for name, value in _decisive(config)}
 
 
-def _decisive(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _decisive(config: JsonObject) -> Iterator[tuple[str, Json]]:
     """The sections of a configuration without what may change."""
     for section, value in _plain(config).items():
         if section in MAY_CHANGE:
@@ -160,7 +167,7 @@ def _decisive(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield section, value
 
 
-def _placeless(name: str, value: Any) -> Any:
+def _placeless(name: str, value: Json) -> Json:
     """The value; of a path to a user's own data only the last part."""
     if name not in PLACES:
         return value
@@ -169,11 +176,11 @@ def _placeless(name: str, value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(value: JsonObject) -> dict[str, Json]:
     """As JSON would give it back: lists for tuples, words for keys."""
-    plain: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    plain: dict[str, Json] = json.loads(json.dumps(value, default=str))
     return plain
 
 
-def _digest(value: Any) -> str:
+def _digest(value: Json) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

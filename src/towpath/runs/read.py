@@ -6,21 +6,23 @@ never an error.
 """
 
 import gc
-import json
+import math
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
-from towpath.runs.identity import KEY
-from towpath.training.checkpoint import check_origin
-from towpath.training.evaluation import Score
+from towpath.runs.judged import judged
+from towpath.runs.made_with import MadeWith
+from towpath.runs.origin import check_origin
+from towpath.runs.plan_statistics import PlanStatistics
+from towpath.runs.record_file import CutOffRecordError, DamagedRecordError, read_records
+from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
+from towpath.runs.scores import Score
+from towpath.runs.summary import Summary
 
 Points = list[tuple[float, float]]
 
@@ -40,19 +42,10 @@ class Check:
 
 @dataclass(frozen=True)
 class PlanLine:
-    """What a window's plan said of itself."""
+    """What a window's plan said of itself, and the step that it began with."""
 
     step: int
-    figures: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class ProbeLine:
-    """Weights of a probe window at a step."""
-
-    step: int
-    weights: list[list[float]]
-    tasks: list[list[dict[str, Any]]]
+    figures: PlanStatistics
 
 
 @dataclass
@@ -62,8 +55,8 @@ class RunData:
     name: str
     """name of the folder"""
     recipe: Recipe | None = None
-    made_with: dict[str, Any] = field(default_factory=dict)
-    summary: dict[str, Any] | None = None
+    made_with: MadeWith = field(default_factory=MadeWith)
+    summary: Summary | None = None
     scores: dict[str, Score] = field(default_factory=dict)
     """per-task results, by test set"""
     missing: list[str] = field(default_factory=list)
@@ -77,7 +70,7 @@ class RunData:
     losses: Points = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     plans: list[PlanLine] = field(default_factory=list)
-    probes: dict[str, list[ProbeLine]] = field(default_factory=dict)
+    probes: dict[str, list[ProbeRecord]] = field(default_factory=dict)
     events: list[tuple[int, str]] = field(default_factory=list)
     # weights, always over the mean of their mini-batch
     clean: Points = field(default_factory=list)
@@ -89,8 +82,8 @@ class RunData:
     batch: int = 0
     """M as trained, trusted tasks included"""
     largest_loss: float = 0.0
-    last: list[dict[str, Any]] = field(default_factory=list)
-    """records of the last window with weights"""
+    last: list[StepRecord] = field(default_factory=list)
+    """records of the last window that was trained on"""
 
     @property
     def finished(self) -> bool:
@@ -100,7 +93,7 @@ class RunData:
     @property
     def weighter(self) -> str:
         """Name of the weighter, as far as it is known."""
-        return self.recipe.weighter["name"] if self.recipe else self.name
+        return self.recipe.weighter.name if self.recipe else self.name
 
     @property
     def seed(self) -> int:
@@ -134,19 +127,11 @@ def read_run(path: Path) -> RunData:
             run.missing.append(f"its configuration cannot be used ({_line(error)})")
         else:
             run.missing += _strangers(folder)
-            run.has_digests = KEY in run.made_with
+            run.has_digests = run.made_with.identity is not None
     else:
         run.missing.append(f"there is no {CONFIG}: nothing is known of how it was made")
     with _no_garbage_collection():
-        for number, record in enumerate(_records(folder, run), 1):
-            try:
-                _add(run, record)
-            except (KeyError, TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
-                run.missing.append(
-                    f"line {number} of its records is not what towpath writes; what stands before "
-                    "it is shown"
-                )
-                break
+        run.missing += _add_records(folder, run)
     _add_results(folder, run)
     return run
 
@@ -163,13 +148,8 @@ def _strangers(folder: RunFolder) -> list[str]:
 def _add_results(folder: RunFolder, run: RunData) -> None:
     try:
         run.summary = folder.summary()
-        for name, scores in (folder.evaluations() or {}).items():
-            accuracies = scores["accuracies"]
-            run.scores[name] = Score(
-                None if accuracies is None else np.asarray(accuracies, dtype=np.float64),
-                np.asarray(scores["losses"], dtype=np.float64),
-            )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        run.scores = folder.evaluations() or {}
+    except ValueError as error:
         run.missing.append(f"its final figures cannot be read ({_line(error)})")
     if run.summary is not None and not run.scores and not (folder.path / EVALUATIONS).exists():
         run.missing.append(
@@ -200,88 +180,83 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _records(folder: RunFolder, run: RunData) -> Iterator[dict[str, Any]]:
-    """The records up to the first line that is damaged, which is told."""
+def _add_records(folder: RunFolder, run: RunData) -> list[str]:
+    """Add the records up to the first line that is damaged; sentences on what is missing."""
     if not folder.records_path.is_file():
-        run.missing.append("there are no records: training has not begun")
-        return
-    decode = json.JSONDecoder().decode
-    number = 0
-    with folder.records_path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                record = decode(line.decode("utf-8")) if line.endswith(b"\n") else None
-            except ValueError:
-                record = None
-            if not isinstance(record, dict):
-                run.missing.append(
-                    f"line {number} of its records is cut off or damaged; what stands before it "
-                    "is shown"
-                )
-                return
-            yield record
-    if number == 0:
-        run.missing.append("its records are empty: training has not begun")
+        return ["there are no records: training has not begun"]
+    found = False
+    try:
+        for record in read_records(folder.records_path):
+            found = True
+            _add(run, record)
+    except CutOffRecordError as error:
+        return [
+            f"line {error.number} of its records is cut off or damaged; what stands before it is "
+            "shown"
+        ]
+    except DamagedRecordError as error:
+        return [
+            f"line {error.number} of its records is not what towpath writes; what stands before it "
+            "is shown"
+        ]
+    except ValueError as error:  # it may not be read
+        return [_line(error).rstrip(".")]
+    return [] if found else ["its records are empty: training has not begun"]
 
 
-def _add(run: RunData, record: dict[str, Any]) -> None:
-    step = int(record.get("step", 0))
-    timing = record.get("timing") or {}
-    for event in record.get("events", ()):
-        run.events.append((step, str(event.get("event", event))))
-    if "validation" in record:
-        said = record["validation"]
-        if said.get("mean") is not None:
-            seconds = timing.get("training_seconds", timing.get("seconds"))
-            run.checks.append(
-                Check(step, said["mean"], seconds, run.tasks, said.get("metric", "accuracy"))
-            )
-    elif "probe" in record:
-        line = ProbeLine(step, record["weights"], record.get("tasks", []))
-        run.probes.setdefault(record["probe"], []).append(line)
-    elif "weights" in record:
-        _add_weights(run, step, record)
-        run.steps = max(run.steps, step)
-        run.seconds = timing.get("training_seconds", run.seconds)
-        if record.get("loss") is not None:
-            run.losses.append((step, record["loss"]))
-        if record.get("plan"):
-            run.plans.append(PlanLine(step, record["plan"]))
-        if run.last and run.last[-1].get("window") != record.get("window"):
-            run.last = []
-        run.last.append(record)
+def _add(run: RunData, record: Record) -> None:
+    if isinstance(record, ValidationRecord):
+        if not math.isnan(record.score.mean):
+            seconds = None if record.clock is None else record.clock.trained
+            score = record.score
+            run.checks.append(Check(record.step, score.mean, seconds, run.tasks, score.metric))
+    elif isinstance(record, ProbeRecord):
+        run.probes.setdefault(record.name, []).append(record)
+    else:
+        run.events += [(record.step, event.text) for event in record.events]
+        if isinstance(record, StepRecord):
+            _add_step(run, record)
 
 
-def _add_weights(run: RunData, step: int, record: dict[str, Any]) -> None:
-    weights: list[float] = record["weights"]
-    M = len(weights)
+def _add_step(run: RunData, record: StepRecord) -> None:
+    step = record.step
+    run.steps = max(run.steps, step)
+    if record.clock is not None and record.clock.training_seconds is not None:
+        run.seconds = record.clock.training_seconds
+    if record.loss is not None:
+        run.losses.append((step, record.loss))
+    if record.plan is not None:
+        run.plans.append(PlanLine(step, record.plan))
+    if run.last and run.last[-1].window != record.window:
+        run.last = []
+    run.last.append(record)
+    M = len(record.weights)
     uniform = 1 / M
-    run.deviations.append((step, sum((w - uniform) ** 2 for w in weights) ** 0.5))
+    run.deviations.append((step, sum((w - uniform) ** 2 for w in record.weights) ** 0.5))
     run.batch = M
     run.tasks += M
-    for loss in record.get("losses", ()):
+    for loss in record.losses:
         if loss is not None and loss > run.largest_loss:
             run.largest_loss = loss
-    mean = sum(weights) / M
-    if not mean:
-        return
+    if sum(record.weights):  # where nothing weighs anything, nothing is judged
+        _add_judged(run, record)
+
+
+def _add_judged(run: RunData, record: StepRecord) -> None:
+    """The weights of the tasks that are judged, by label and by group."""
     totals, counts = [0.0, 0.0], [0, 0]
-    for weight, task in zip(weights, record.get("tasks", ()), strict=False):
-        if task.get("trusted"):
-            continue  # known to be right: they are not what is judged
-        relative = weight / mean
-        wrong = 1 if task.get("mislabelled") else 0
-        totals[wrong] += relative
+    for task in judged(record):
+        wrong = 1 if task.mislabelled else 0
+        totals[wrong] += task.trust
         counts[wrong] += 1
-        group = task.get("group")
+        group = task.group
         if group is not None:
-            name = group if isinstance(group, str) else str(group)
-            if name not in run.groups:
-                run.groups[name] = (array("d"), array("d"))
-            steps, values = run.groups[name]
-            steps.append(step)
-            values.append(relative)
+            if group not in run.groups:
+                run.groups[group] = (array("d"), array("d"))
+            steps, values = run.groups[group]
+            steps.append(record.step)
+            values.append(task.trust)
     if counts[0]:
-        run.clean.append((step, totals[0] / counts[0]))
+        run.clean.append((record.step, totals[0] / counts[0]))
     if counts[1]:
-        run.wrong.append((step, totals[1] / counts[1]))
+        run.wrong.append((record.step, totals[1] / counts[1]))

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from towpath.reports.charts.series import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.read import Check, RunData
+from towpath.runs.scores import PairedDifference, Score, SeedDifferences, half_width
+from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
-from towpath.training.evaluation import PairedDifference, half_width, paired_difference
 
 
 @dataclass(frozen=True)
-class Result:
+class WeighterResult:
     """A weighter on a test set, over its finished seeds."""
 
     label: str
@@ -37,41 +37,36 @@ def test_sets(study: Study) -> list[str]:
     return list(dict.fromkeys(name for run in study.all for name in run.scores))
 
 
-def results(study: Study, test: str) -> dict[str, Result]:
+def results(study: Study, test: str) -> dict[str, WeighterResult]:
     """By weighter; those without a finished run are left out."""
-    found: dict[str, Result] = {}
+    found: dict[str, WeighterResult] = {}
     base = _by_seed(study, study.baseline, test)
     for label in study.labels:
         own = _by_seed(study, label, test)
         if not own:
             continue
-        scores = [run.scores[test] for run in own.values()]
-        both = [s for s in own if s in base] if label != study.baseline else []
-        difference = None
-        if both:
-            rows = [own[s].scores[test].values - base[s].scores[test].values for s in both]
-            pooled = np.mean(rows, axis=0)
-            difference = paired_difference(pooled, np.zeros_like(pooled))
+        scores = list(own.values())
+        differences = SeedDifferences.between(own, base) if label != study.baseline else None
         tasks = np.mean([score.values for score in scores], axis=0)
-        found[label] = Result(
+        found[label] = WeighterResult(
             label=label,
-            metric="loss" if scores[0].accuracies is None else "accuracy",
+            metric=scores[0].metric,
             mean=float(np.mean([score.mean for score in scores])),
             interval=half_width(tasks),
             by_seed=tuple(score.mean for score in scores),
             worst_tenth=float(np.mean([score.worst_tenth for score in scores])),
             tasks=len(tasks),
-            difference=difference,
-            paired_seeds=len(both),
+            difference=None if differences is None else differences.pooled,
+            paired_seeds=0 if differences is None else len(differences.seeds),
         )
     return found
 
 
-def _by_seed(study: Study, label: str, test: str) -> dict[int, RunData]:
-    """Finished runs by seed; those tried on another number of tasks than the first are left out."""
-    runs = {run.seed: run for run in study.runs.get(label, ()) if test in run.scores}
+def _by_seed(study: Study, label: str, test: str) -> dict[int, Score]:
+    """Scores by seed; those on another number of tasks than the study's first are left out."""
     counts = [len(run.scores[test].values) for run in study.all if test in run.scores]
-    return {s: run for s, run in runs.items() if len(run.scores[test].values) == counts[0]}
+    scores = {run.seed: run.scores[test] for run in study.runs.get(label, ()) if test in run.scores}
+    return {seed: score for seed, score in scores.items() if len(score.values) == counts[0]}
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ def costs(study: Study) -> dict[str, Cost]:
         if not runs:
             continue
         ratios = [_per_step(run) / base[run.seed] for run in runs if base.get(run.seed)]
-        counted = [run.summary["evaluations"] for run in runs if run.summary]
+        counted = [run.summary.evaluations for run in runs if run.summary]
         found[label] = Cost(
             label=label,
             seconds=_mean([run.seconds or 0.0 for run in runs]),

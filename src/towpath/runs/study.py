@@ -5,16 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from towpath.grid.compare import (
-    ASKED,
-    BASELINE,
-    Contestant,
-    asked_for,
-    check_place,
-    run_name,
-)
+from towpath.data.registry import is_synthetic
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.comparison import BASELINE
+from towpath.runs.comparison_spec import SPEC, ComparisonSpec, RunSpec
 from towpath.runs.folder import CONFIG, RECORDS
 from towpath.runs.read import RunData, read_run
 
@@ -52,7 +47,7 @@ class Study:
     @property
     def synthetic(self) -> bool:
         """Whether the tasks were drawn by the program."""
-        return bool(self.recipe and self.recipe.data["name"] == "glyphs")
+        return bool(self.recipe and is_synthetic(self.recipe.data.name))
 
     @property
     def reproduces(self) -> str:
@@ -128,11 +123,11 @@ def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool)
             f"{path} is not a folder; expected a run that `towpath train` or a comparison that "
             "`towpath compare` made. Check the path."
         )
-    if (path / ASKED).is_file():
+    if (path / SPEC).is_file():
         studies.append(_comparison(path))
         return
     children = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
-    inside = [p for p in children if (p / CONFIG).is_file() or (p / ASKED).is_file()]
+    inside = [p for p in children if (p / CONFIG).is_file() or (p / SPEC).is_file()]
     if (path / CONFIG).is_file() or (path / RECORDS).is_file() or not any(path.iterdir()):
         loose.append(read_run(path))
     elif inside and deep:
@@ -140,7 +135,7 @@ def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool)
             _collect(child, studies, loose, deep=False)
     else:
         raise RecipeError(
-            f"{path} holds neither {CONFIG} nor {ASKED}; expected a run that `towpath train` or a "
+            f"{path} holds neither {CONFIG} nor {SPEC}; expected a run that `towpath train` or a "
             "comparison that `towpath compare` made. Check the path."
         )
 
@@ -149,34 +144,29 @@ def _comparison(path: Path) -> Study:
     """What was asked for, run or not."""
     title = path.resolve().name
     try:
-        recipe, contestants, seeds = asked_for(path)
+        spec = ComparisonSpec.read(path)
     except ValueError as error:
         found = sorted(p for p in path.iterdir() if (p / CONFIG).is_file())
         study = Study(title, title, _labelled([read_run(p) for p in found]) or {"none": []})
         study.missing.append(f"What was asked for cannot be read: {' '.join(str(error).split())}")
         return study
-    study = Study(recipe.name, recipe.name, {})
-    for contestant in contestants:
-        runs = study.runs[contestant.label] = []
-        for seed in seeds:
-            folder = path / run_name(contestant.label, seed)
-            if folder.is_dir():
-                foreign = _foreign(path, contestant, seed)
-                if foreign:
-                    study.missing.append(foreign)
-                else:
-                    runs.append(read_run(folder))
-            else:
-                study.missing.append(f"{run_name(contestant.label, seed)}: not begun.")
+    study = Study(spec.recipe.name, spec.recipe.name, {label: [] for label in spec.labels})
+    for run in spec.runs():
+        if not run.folder.path.is_dir():
+            study.missing.append(f"{run.name}: not begun.")
+        elif foreign := _foreign(spec, run):
+            study.missing.append(foreign)
+        else:
+            study.runs[run.contestant.label].append(read_run(run.folder.path))
     return study
 
 
-def _foreign(path: Path, contestant: Contestant, seed: int) -> str:
+def _foreign(spec: ComparisonSpec, run: RunSpec) -> str:
     """Why a folder of a comparison is not the run that its name says; else empty."""
-    if not (path / run_name(contestant.label, seed) / CONFIG).is_file():
+    if not (run.folder.path / CONFIG).is_file():
         return ""  # nothing is known of it, which is said of the run itself
     try:
-        check_place(path, contestant, seed)
+        spec.check_place(run)
     except ValueError as error:
         return f"Not shown: {' '.join(str(error).split())}"
     return ""

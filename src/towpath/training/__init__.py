@@ -1,29 +1,23 @@
-"""Training: one pure step, the loop around it, evaluation, checkpoints, comparison."""
+"""Training: one pure step, the loop around it, evaluation, checkpoints."""
 
 from typing import TYPE_CHECKING
 
 from towpath.lazy import exports
 
 if TYPE_CHECKING:
-    from towpath.grid.compare import (
-        ComparisonIncompleteError,
-        begin_comparison,
-        is_comparison,
-        run_comparison,
-    )
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import RecipeError
     from towpath.runs.folder import RunFolder
+    from towpath.runs.scores import PairedDifference, Score, paired_difference
     from towpath.training.deploy import TrainedLearner, load
     from towpath.training.errors import TrainingStoppedError
-    from towpath.training.evaluation import PairedDifference, Score, evaluate, paired_difference
+    from towpath.training.evaluation import evaluate
     from towpath.training.loop import resume, train
     from towpath.training.reporter import Reporter
     from towpath.training.state import TrainState
     from towpath.training.step import train_step
 
 __all__ = [
-    "ComparisonIncompleteError",
     "PairedDifference",
     "Recipe",
     "RecipeError",
@@ -33,32 +27,19 @@ __all__ = [
     "TrainState",
     "TrainedLearner",
     "TrainingStoppedError",
-    "begin_comparison",
     "evaluate",
-    "is_comparison",
     "load",
     "paired_difference",
     "resume",
-    "run_comparison",
     "train",
     "train_step",
 ]
 __getattr__, __dir__ = exports(
     __name__,
     {
-        "towpath.grid.compare": (
-            "ComparisonIncompleteError",
-            "begin_comparison",
-            "is_comparison",
-            "run_comparison",
-        ),
         "towpath.training.deploy": ("TrainedLearner", "load"),
-        "towpath.training.evaluation": (
-            "PairedDifference",
-            "Score",
-            "evaluate",
-            "paired_difference",
-        ),
+        "towpath.runs.scores": ("PairedDifference", "Score", "paired_difference"),
+        "towpath.training.evaluation": ("evaluate",),
         "towpath.runs.folder": ("RunFolder",),
         "towpath.training.errors": ("TrainingStoppedError",),
         "towpath.training.loop": ("resume", "train"),

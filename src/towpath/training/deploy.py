@@ -6,7 +6,6 @@ Only the run folder is read; it names components by registry name and imports no
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,8 +15,10 @@ from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import RunFolder
-from towpath.training.checkpoint import Origin, load_checkpoint
-from towpath.training.loop import chosen_params
+from towpath.runs.made_with import MadeWith, TrainedShape
+from towpath.runs.origin import Origin
+from towpath.training.checkpoint import load_checkpoint
+from towpath.training.judging import chosen_params
 from towpath.training.setup import torch_dtype
 from towpath.training.state import TrainState
 
@@ -55,7 +56,13 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
     recipe, made_with = folder.config()
     shape = _shape(folder, made_with)
     learner = make_learner(
-        recipe.backbone, recipe.learner, **shape, seed=recipe.seed, allowed=allowed
+        recipe.backbone,
+        recipe.learner,
+        channels=shape.channels,
+        image_size=shape.image_size,
+        ways=shape.ways,
+        seed=recipe.seed,
+        allowed=allowed,
     )
     learner.module.to(torch_dtype(recipe.dtype))
     params = learner.parameters()
@@ -72,14 +79,13 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         for name, p in learner.parameters().items():
             p.copy_(params[name])
     step = found.state.step if found.best is None else found.best.step
-    return TrainedLearner(learner, params, recipe, shape["channels"], shape["image_size"], step)
+    return TrainedLearner(learner, params, recipe, shape.channels, shape.image_size, step)
 
 
-def _shape(folder: RunFolder, made_with: dict[str, Any]) -> dict[str, int]:
-    keys = ("channels", "image_size", "ways")
-    if not all(isinstance(made_with.get(key), int) for key in keys):
+def _shape(folder: RunFolder, made_with: MadeWith) -> TrainedShape:
+    if made_with.shape is None:
         raise RecipeError(
-            f"{folder.path} does not say the images it was trained on (made_with: "
-            f"{', '.join(keys)}); expected the config.yaml that the run wrote. Restore it."
+            f"{folder.path} does not say the images it was trained on (made_with: channels, "
+            "image_size, ways); expected the config.yaml that the run wrote. Restore it."
         )
-    return {key: int(made_with[key]) for key in keys}
+    return made_with.shape

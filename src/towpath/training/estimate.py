@@ -15,13 +15,13 @@ from typing import TypeVar
 
 import torch
 
-from towpath.distributed.ranks import ranks_of_this_machine
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.objective import Curvature
+from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
-from towpath.training.memory import free_memory
 from towpath.training.setup import Setup
-from towpath.weighters import TOW, MiniBatchWeighter, Weighter, wants_targets
+from towpath.weighters import PDS, TOW, MiniBatchWeighter, Weighter, wants_targets
 from towpath.weighters.rules.site import FORWARD
 
 Given = TypeVar("Given")
@@ -29,6 +29,8 @@ MEASURED_TASKS = 4
 MEASURED_BATCHES = 4
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
+PRODUCT = 2.0
+"""a Hessian product over an evaluation of a loss and its gradient"""
 TRIALS = 1.2
 """trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
 
@@ -71,9 +73,20 @@ class Estimate:
 def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
 ) -> WindowWork:
-    """Expected work of T mini-batches; `targets` a mini-batch as a share of M."""
+    """Expected work of a window.
+
+    Args:
+        weighter: whose plan it is.
+        T: mini-batches of the window.
+        targets: of a mini-batch, as a share of M.
+        inertia: of the optimiser, by which a plan on a part of the query sets decides how many
+            mini-batches it leaves out.
+    """
     if isinstance(weighter, MiniBatchWeighter):
-        return WindowWork(T + T * targets * weighter.target_evaluations)
+        seen = T * (1 + targets) if weighter.looks_at_features else 0.0
+        return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)
+    if isinstance(weighter, PDS):  # scored, then trained
+        return WindowWork(2 * T + T * targets + PRODUCT * (T - 1))
     if not isinstance(weighter, TOW) or weighter.iterations == 0:
         return WindowWork(T)
     if weighter.on_a_part:
@@ -145,7 +158,7 @@ def _plan_bytes(setup: Setup) -> int:
     training = setup.recipe.training
     numbers = sum(p.numel() for p in setup.start.params.values())
     size = next(iter(setup.start.params.values())).element_size()
-    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW) else 1
+    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW | PDS) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
     tasks = _tasks_a_step(setup)

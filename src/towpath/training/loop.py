@@ -11,41 +11,34 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import Tensor, nn
 
-from towpath.distributed.ranks import ALONE, LostRankError, Ranks, restarts
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
 from towpath.recipes.recipe import Recipe
-from towpath.runs.folder import (
-    CONFIG,
-    NoRecords,
-    Records,
-    RecordWriter,
-    RunFolder,
-    plain_json,
-    refuse_existing,
-    versions,
-)
+from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
 from towpath.runs.identity import tell_of_old
+from towpath.runs.made_with import MadeWith, versions
+from towpath.runs.origin import Origin
+from towpath.runs.plain import plain_json
+from towpath.runs.record_file import NoRecords, Records, RecordWriter
+from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
+from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
-    Best,
     Checkpoint,
-    Origin,
     check_weighter_state,
     load_checkpoint,
     save_checkpoint,
 )
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
-from towpath.training.evaluation import Score, evaluate
-from towpath.training.reporter import Reporter, Unheard
+from towpath.training.judging import final_scores, validated
+from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
-from towpath.training.step import plan_statistics, train_step
+from towpath.training.step import plan_statistics, task_info, train_step
 from towpath.training.summary import conclude
 from towpath.weighters import MiniBatchWeighter
 
@@ -63,13 +56,23 @@ def train(
     command: str = "",
     ranks: Ranks = ALONE,
     workers: int | None = None,
-) -> dict[str, Any]:
+) -> Summary:
     """A new run in a new folder; returns its summary.
 
     Where torchrun has restarted the ranks, the run that they had begun goes on instead.
+
+    Args:
+        path: the run's folder, which must not hold anything yet.
+        recipe: what to run.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        command: the words of the command line, for the record.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
-    recipe = replace(recipe, weighter={"name": recipe.weighter["name"], **options})
+    recipe = replace(recipe, weighter=recipe.weighter.given(**options))
     recipe = with_lasting_paths(recipe)
     if ranks.first(lambda: _begun_before_a_restart(path, recipe)):
         return resume(
@@ -77,7 +80,7 @@ def train(
         )
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
-        made_with = {**trained_shape(setup), "command": command, "versions": versions()}
+        made_with = MadeWith(trained_shape(setup), command, versions())
         folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with, setup.contents))
         return _run(folder, setup, reporter, new=True)
 
@@ -90,8 +93,17 @@ def resume(
     allowed: Collection[str] = (),
     ranks: Ranks = ALONE,
     workers: int | None = None,
-) -> dict[str, Any]:
-    """Go on with a run where its last checkpoint left it; a finished run is left as it is."""
+) -> Summary:
+    """Go on with a run where its last checkpoint left it; a finished run is left as it is.
+
+    Args:
+        path: the run's folder.
+        reporter: who is told how it goes.
+        data_root: the data folder.
+        allowed: packages that classes may be imported from.
+        ranks: the processes that share the tasks.
+        workers: threads, where not as many as the recipe says; no result depends on it.
+    """
     folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
         return summary
@@ -122,12 +134,12 @@ def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
     return False
 
 
-def _opened(path: Path) -> tuple[RunFolder, Recipe, dict[str, Any] | None]:
+def _opened(path: Path) -> tuple[RunFolder, Recipe, Summary | None]:
     folder = RunFolder.open(path)
     return folder, folder.config()[0], folder.summary() if folder.finished else None
 
 
-def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> dict[str, Any]:
+def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> Summary:
     """Train to the end with the folder held; a `new` run that is refused leaves nothing."""
     ranks = setup.ranks
     try:
@@ -149,10 +161,10 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False)
         ) from error
 
 
-def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str, Any]:
+def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
     ranks = setup.ranks
     if not ranks.is_first:
-        reporter = Unheard()
+        reporter = SilentReporter()
     found = ranks.first(lambda: _left_by_the_last_attempt(folder, setup))
     current = Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
     if found is not None:
@@ -162,10 +174,10 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> dict[str
     remaining = setup.recipe.training.steps - current.state.step
     if remaining > 0:
         reporter.expected(estimate(setup, remaining))
-    records = RecordWriter(folder, current.records_bytes) if ranks.is_first else None
+    records = RecordWriter(folder.records_path, current.records_bytes) if ranks.is_first else None
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)
-    scores, seconds = _test(setup, reporter, current)
+    scores, seconds = final_scores(setup, current, reporter)
     if ranks.is_first and not folder.records_path.is_file():
         raise _moved(folder)
     summary = ranks.first(lambda: conclude(folder, setup, current, scores, seconds))
@@ -221,45 +233,20 @@ def _train(
     complete = current
     try:
         if current.state.window == 0 and current.records_bytes == 0:
-            for record in _probe_records(setup, current, before=-1):
-                writer.write(record)
-            complete = replace(
-                current, records_bytes=writer.bytes_written, records_digest=writer.digest
-            )
+            for probe in _probe_records(setup, current, before=-1):
+                writer.write(probe)
+            complete = _after_records(current, writer)
         while not _done(recipe, complete):
             before = complete.state.step
-            window_began = time.perf_counter()
-            window, targets = setup.window(complete.state.window, recipe.training.steps - before)
-            state, records = train_step(
-                complete.state,
-                window,
-                objective=setup.objective,
-                weighter=setup.weighter,
-                targets=targets,
-                seed=recipe.seed,
-            )
-            ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
-            spent = complete.training_seconds + time.perf_counter() - window_began
-            now = replace(complete, state=state, training_seconds=spent)
-            lines = [*records]
-            if _crosses(recipe.validation.every, before, state.step) or (
-                recipe.validation.every and state.step >= recipe.training.steps
-            ):
-                now, line = _validate(setup, now, reporter)
-                lines.append(line)
-            lines += _probe_records(setup, now, before)
+            now, window = _train_window(setup, complete)
+            now, others = _looked_at(setup, now, before, reporter)
             seconds = time.perf_counter() - began
-            for line in lines:
-                timing = {"seconds": seconds, "training_seconds": spent}
-                writer.write({**line, "timing": timing})
+            for record in (*window, *others):
+                writer.write(clocked(record, Clock(seconds, now.training_seconds)))
             writer.flush()
-            complete = replace(
-                now,
-                records_bytes=writer.bytes_written,
-                records_digest=writer.digest,
-                seconds=seconds,
-            )
-            reporter.stepped(state.step, records[-1])
+            complete = replace(_after_records(now, writer), seconds=seconds)
+            state = complete.state
+            reporter.stepped(state.step, window[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)
                 raise TrainingStoppedError(
@@ -277,6 +264,43 @@ def _train(
     return complete
 
 
+def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:
+    """The checkpoint that all records so far belong to."""
+    return replace(now, records_bytes=writer.bytes_written, records_digest=writer.digest)
+
+
+def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[WindowRecord]]:
+    """Train on the next window, by the clock."""
+    recipe, ranks = setup.recipe, setup.ranks
+    began = time.perf_counter()
+    left = recipe.training.steps - now.state.step
+    window, targets = setup.window(now.state.window, left)
+    state, records = train_step(
+        now.state,
+        window,
+        objective=setup.objective,
+        weighter=setup.weighter,
+        targets=targets,
+        seed=recipe.seed,
+    )
+    ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
+    spent = now.training_seconds + time.perf_counter() - began
+    return replace(now, state=state, training_seconds=spent), records
+
+
+def _looked_at(
+    setup: Setup, now: Checkpoint, before: int, reporter: Reporter
+) -> tuple[Checkpoint, list[Record]]:
+    """The validation and the probes that are due after a window that began at step `before`."""
+    recipe, step = setup.recipe, now.state.step
+    every = recipe.validation.every
+    records: list[Record] = []
+    if _crosses(every, before, step) or (every and step >= recipe.training.steps):
+        now, validation = validated(setup, now, reporter)
+        records.append(validation)
+    return now, [*records, *_probe_records(setup, now, before)]
+
+
 def _done(recipe: Recipe, now: Checkpoint) -> bool:
     patience = recipe.validation.patience
     return now.state.step >= recipe.training.steps or 0 < patience <= now.since_best
@@ -286,24 +310,9 @@ def _crosses(every: int, before: int, after: int) -> bool:
     return every > 0 and before // every != after // every
 
 
-def _validate(
-    setup: Setup, now: Checkpoint, reporter: Reporter
-) -> tuple[Checkpoint, dict[str, Any]]:
-    with evaluation_mode(setup.learner.module):
-        score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
-    figure = score.mean if score.accuracies is not None else -score.mean
-    best = now.best is None or figure > now.best.score
-    if best:
-        now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
-    else:
-        now = replace(now, since_best=now.since_best + 1)
-    reporter.validated(now.state.step, score, best)
-    return now, {"step": now.state.step, "validation": {**score.summary(), "best": best}}
-
-
-def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str, Any]]:
+def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeRecord]:
     """Plans of the probe windows at the current parameters; nothing of them is kept."""
-    records: list[dict[str, Any]] = []
+    records: list[ProbeRecord] = []
     for fixed in setup.probes:
         if before >= 0 and not _crosses(fixed.probe.every, before, now.state.step):
             continue
@@ -311,55 +320,16 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[dict[str,
             setup.objective, now.state.params, now.state.optimizer, fixed.window
         )
         records.append(
-            {
-                "step": now.state.step,
-                "probe": fixed.probe.name,
-                "weights": plan.weights.tolist(),
-                "losses": plan.losses.tolist(),
-                "tasks": [[dict(task.info) for task in batch] for batch in fixed.window],
-                "plan": plan_statistics(plan, fixed.window),
-            }
+            ProbeRecord(
+                step=now.state.step,
+                name=fixed.probe.name,
+                weights=plan.weights.tolist(),
+                losses=plan.losses.tolist(),
+                tasks=[[task_info(task) for task in batch] for batch in fixed.window],
+                plan=plan_statistics(plan, fixed.window),
+            )
         )
     return records
-
-
-def _test(setup: Setup, reporter: Reporter, current: Checkpoint) -> tuple[dict[str, Score], float]:
-    """Scores on each test set, and the seconds that they took."""
-    params = chosen_params(current)
-    tasks = setup.recipe.test.tasks
-    total = tasks * len(setup.tests)
-    scores: dict[str, Score] = {}
-    began = time.perf_counter()
-    with evaluation_mode(setup.learner.module):
-        for name in setup.tests:
-            before = tasks * len(scores)
-            scores[name] = evaluate(
-                setup.objective,
-                params,
-                setup.test_tasks(name, tasks),
-                progress=partial(_tested, reporter, before, total),
-            )
-    return scores, time.perf_counter() - began
-
-
-def _tested(reporter: Reporter, before: int, total: int, done: int) -> None:
-    reporter.tested(before + done, total)
-
-
-def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
-    """The best by validation, or the last where nothing was validated."""
-    return current.state.params if current.best is None else current.best.params
-
-
-@contextmanager
-def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """No dropout while a learner is judged."""
-    training = module.training
-    module.eval()
-    try:
-        yield
-    finally:
-        module.train(training)
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """Who is told how a run goes."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from towpath.runs.records import WindowRecord
+from towpath.runs.scores import Score
+from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
-from towpath.training.evaluation import Score
 from towpath.training.setup import Setup
 
 
@@ -18,8 +20,8 @@ class Reporter(Protocol):
         """What the rest of the run should take."""
         ...
 
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
-        """A window was trained on; `record` is its last."""
+    def stepped(self, step: int, record: WindowRecord) -> None:
+        """A window was trained on, or skipped; `record` is its last."""
         ...
 
     def validated(self, step: int, score: Score, best: bool) -> None:
@@ -30,28 +32,28 @@ class Reporter(Protocol):
         """Test tasks were tried."""
         ...
 
-    def ended(self, summary: dict[str, Any]) -> None:
+    def ended(self, summary: Summary) -> None:
         """The run has its summary."""
         ...
 
 
-class Unheard:
-    """The reporter of a rank that shows nothing."""
+class SilentReporter:
+    """A reporter that shows nothing, as every rank but the first has."""
 
     def began(self, setup: Setup, step: int) -> None:
-        """Nothing."""
+        """Say nothing."""
 
     def expected(self, cost: Estimate) -> None:
-        """Nothing."""
+        """Say nothing."""
 
-    def stepped(self, step: int, record: dict[str, Any]) -> None:
-        """Nothing."""
+    def stepped(self, step: int, record: WindowRecord) -> None:
+        """Say nothing."""
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Nothing."""
+        """Say nothing."""
 
     def tested(self, done: int, total: int) -> None:
-        """Nothing."""
+        """Say nothing."""
 
-    def ended(self, summary: dict[str, Any]) -> None:
-        """Nothing."""
+    def ended(self, summary: Summary) -> None:
+        """Say nothing."""

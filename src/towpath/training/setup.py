@@ -8,7 +8,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +15,9 @@ from numpy.typing import NDArray
 
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
-from towpath.distributed.ranks import ALONE, Ranks, own_device, ranks_of_this_machine
+from towpath.distributed.launch import own_device
+from towpath.distributed.ranks import ALONE, Ranks
+from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.files import expanded
 from towpath.learners import Learner
 from towpath.objective import Objective
@@ -27,24 +28,18 @@ from towpath.recipes.components import (
     make_weighter,
     options_beside,
 )
-from towpath.recipes.recipe import Probe, Recipe
+from towpath.recipes.memory import free_memory, require_memory
+from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
-from towpath.training.memory import free_memory, require_memory
+from towpath.training.probes import ProbeWindow, probe_tasks
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
 from towpath.wording import quoted
 
 Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class ProbeWindow:
-    """A probe's fixed tasks."""
-
-    probe: Probe
-    window: Window
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,19 +151,9 @@ def prepare(
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
         workers = max(1, recipe.threads // ranks_of_this_machine())
-    weighter = make_weighter(recipe.weighter, allowed)
-    aims = wants_targets(weighter)
-    if aims and not recipe.trusted.count:
-        raise RecipeError(
-            f"The weighter {recipe.weighter['name']!r} wants trusted tasks as targets and found "
-            "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
-        )
-    if isinstance(weighter, TOW):
-        weighter.check_targets(aims)
-    name = recipe.data["name"]
-    options = data_options(recipe.data)
-    train = load(name, root=data_root, split="train", **options)
-    contents = {"data train": _content(train)}
+    weighter = _made_weighter(recipe, allowed)
+    train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
+    content = _content(train)
     channels, height, _ = train.image_shape
     free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
     learner = make_learner(
@@ -183,10 +168,66 @@ def prepare(
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
-    clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
     _require_room(recipe, train.image_shape, place.dtype.itemsize, free)
-    training = recipe.training
+    other = _other_sets(recipe, train, data_root)
+    return Setup(
+        recipe=recipe,
+        learner=learner,
+        objective=Objective(learner, workers=workers, ranks=ranks),
+        weighter=weighter,
+        start=TrainState(params, make_optimizer(recipe.optimizer, params)),
+        windows=Windows(sampler, recipe.training.horizon, recipe.training.meta_batch_size),
+        trusted=_trusted(recipe, other.trusted, place),
+        validation=other.validation,
+        tests=other.tests,
+        probes=_probes(recipe, data_root, place),
+        probe_weighter=weighter
+        if isinstance(weighter, TOW) and not wants_targets(weighter)
+        else TOW(),
+        image_shape=train.image_shape,
+        contents={"data train": content, **other.contents},
+        place=place,
+        ranks=ranks,
+    )
+
+
+def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
+    """The weighter; RecipeError if it wants trusted tasks that the recipe does not have."""
+    weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
+    aims = wants_targets(weighter)
+    if aims and not recipe.trusted.count:
+        raise RecipeError(
+            f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
+            "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
+        )
+    if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
+        raise RecipeError(
+            f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
+            "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
+        )
+    if isinstance(weighter, TOW):
+        weighter.check_targets(aims)
+    return weighter
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherSets:
+    """What is loaded beside the training data."""
+
+    validation: EpisodeSampler | None
+    tests: dict[str, EpisodeSampler]
+    trusted: ClassPool
+    """what the trusted tasks are drawn from"""
+    contents: dict[str, str]
+    """digests of the sets, by where the recipe names them"""
+
+
+def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) -> _OtherSets:
+    """The sets that a run is judged on, and that of its trusted tasks."""
+    name, options = recipe.data.name, data_options(recipe.data)
+    clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
+    contents: dict[str, str] = {}
     validation = None
     if recipe.validation.every:
         held_out = load(name, root=data_root, split="validation", **options)
@@ -209,23 +250,7 @@ def prepare(
     if recipe.trusted.count and recipe.trusted.data:
         trusted = _beside(recipe, train, recipe.trusted.data, "trusted.data", "all", data_root)
         contents["trusted.data"] = _content(trusted)
-    return Setup(
-        recipe=recipe,
-        learner=learner,
-        objective=Objective(learner, workers=workers, ranks=ranks),
-        weighter=weighter,
-        start=TrainState(params, make_optimizer(recipe.optimizer, params)),
-        windows=Windows(sampler, training.horizon, training.meta_batch_size),
-        trusted=_trusted(recipe, trusted, place),
-        validation=validation,
-        tests=tests,
-        probes=[_probe(recipe, probe, data_root, place) for probe in recipe.probes],
-        probe_weighter=weighter if isinstance(weighter, TOW) and not aims else TOW(),
-        image_shape=train.image_shape,
-        contents=contents,
-        place=place,
-        ranks=ranks,
-    )
+    return _OtherSets(validation, tests, trusted, contents)
 
 
 def _require_room(
@@ -296,7 +321,8 @@ def _beside(
     """A second set, read as the training set was; RecipeError if its images have another shape."""
     options = options_beside(recipe.data, name, train.image_shape)
     if is_own_folder(name):
-        options["shared_classes"] = True  # nothing is trained on the set's own training split
+        # nothing is trained on the set's own training split
+        options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
     if pool.image_shape != train.image_shape:
         raise RecipeError(
@@ -314,7 +340,7 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
         own = bool(name) and is_own_folder(name)
         return str(expanded(name).resolve()) if own else name
 
-    data = {**recipe.data, "name": lasting(recipe.data["name"])}
+    data = replace(recipe.data, name=lasting(recipe.data.name))
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
     return replace(recipe, data=data, test=test, trusted=trusted)
@@ -325,48 +351,14 @@ def set_label(name: str) -> str:
     return Path(name).name or name
 
 
-def _probe(recipe: Recipe, probe: Probe, data_root: str | Path | None, place: Place) -> ProbeWindow:
-    pool: ClassPool = load(
-        recipe.data["name"], root=data_root, split=probe.split, **data_options(recipe.data)
-    )
-    if probe.groups:
-        spec = recipe.episodes
-        names = [g for g, members in pool.groups.items() if len(members) >= spec.ways]
-        pool = pool.only(sorted(names)[: probe.groups])
-    spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
-    sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
-    if probe.distinct_groups:
-        return ProbeWindow(probe, place.window(_from_distinct_groups(sampler, probe)))
-    windows = Windows(sampler, probe.horizon, probe.meta_batch_size)
-    return ProbeWindow(probe, place.window(windows.window(0)))
+def _probes(recipe: Recipe, data_root: str | Path | None, place: Place) -> list[ProbeWindow]:
+    return [
+        ProbeWindow(probe, place.window(probe_tasks(recipe, probe, data_root)))
+        for probe in recipe.probes
+    ]
 
 
-def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Episode]]:
-    """A window in which no two tasks of a mini-batch are of the same group.
-
-    The sampler's tasks are taken in order; one whose group the mini-batch has already is left out.
-    """
-    groups, M = len(sampler.group_frequencies), probe.meta_batch_size
-    if not sampler.spec.within_group or groups < M:
-        found = f"{groups} groups with enough classes" if sampler.spec.within_group else "none"
-        raise RecipeError(
-            f"The probe {probe.name!r} wants the {M} tasks of a mini-batch from {M} different "
-            f"groups of the {probe.split} split and found {found}; expected at least {M}, and "
-            "episodes.within_group: true. Lower the probe's meta_batch_size, or leave "
-            "distinct_groups out."
-        )
-    window: list[list[Episode]] = []
-    index = 0
-    for _ in range(probe.horizon):
-        taken: dict[str, int] = {}  # group -> index of its task
-        while len(taken) < M:
-            taken.setdefault(sampler.draw(index).group, index)
-            index += 1
-        window.append([sampler.episode(i) for i in taken.values()])
-    return window
-
-
-def trained_shape(setup: Setup) -> dict[str, Any]:
+def trained_shape(setup: Setup) -> TrainedShape:
     """What a trained model must be built with again, without the data."""
     channels, height, _ = setup.image_shape
-    return {"channels": channels, "image_size": height, "ways": setup.recipe.episodes.ways}
+    return TrainedShape(channels, height, setup.recipe.episodes.ways)

@@ -1,11 +1,12 @@
 """Everything that training carries from one window to the next, and nothing else."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
 from towpath.dynamics import OptimiserState
+from towpath.runs.plain import Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +17,7 @@ class TrainState:
     params: dict[str, Tensor]
     optimizer: OptimiserState
     # the weighter's memory: plain numbers, strings and lists
-    weighter_state: dict[str, Any] | None = None
+    weighter_state: Mapping[str, Json] | None = None
     # where training stands
     step: int = 0
     """mini-batches trained on"""

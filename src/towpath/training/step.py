@@ -7,12 +7,13 @@ from typing import Any
 from torch import Tensor
 
 from towpath.objective import Objective
+from towpath.runs.plan_statistics import PlanStatistics
+from towpath.runs.records import Event, SkippedWindow, StepRecord, TaskInfo, WindowRecord
 from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
 from towpath.weighters.seeds import stage_seed
 
-Record = dict[str, Any]
 Window = Sequence[Sequence[Any]]
 
 
@@ -24,7 +25,7 @@ def train_step(
     weighter: Weighter,
     targets: Window | None = None,
     seed: int = 0,
-) -> tuple[TrainState, list[Record]]:
+) -> tuple[TrainState, list[WindowRecord]]:
     """Plan the window's weights and train by them.
 
     A task or target whose loss or gradient is not finite is muted (it weighs nothing) and the
@@ -32,8 +33,16 @@ def train_step(
     not finite, or the state that it leads to gives no finite loss, the window is skipped and the
     state stays.
 
+    Args:
+        state: where training stands.
+        window: T lists of M tasks.
+        objective: says loss and gradient of a task.
+        weighter: decides the weights.
+        targets: T lists of trusted tasks, for a weighter that wants them.
+        seed: of the run; the window's own is made from it and the window's number.
+
     Returns:
-        the next state, and one record a mini-batch.
+        the next state, and one record a mini-batch, or one of a window that was skipped.
     """
     own_seed = stage_seed(seed, state.window)
     plan, muted, evaluations = _plan(state, window, objective, weighter, targets, own_seed)
@@ -129,37 +138,39 @@ def _works_after(plan: Plan, window: Window, objective: Objective, muted: Muted,
 
 def _records(
     state: TrainState, window: Window, plan: Plan, muted: Muted, failure: _Failure | None
-) -> list[Record]:
-    events = [
-        {"event": "task not finite", "mini_batch": t, "task": i} for t, i in sorted(muted.tasks)
-    ] + [
-        {"event": "target not finite", "mini_batch": t, "task": i} for t, i in sorted(muted.targets)
-    ]
+) -> list[WindowRecord]:
+    events = [Event("task not finite", t, i) for t, i in sorted(muted.tasks)]
+    events += [Event("target not finite", t, i) for t, i in sorted(muted.targets)]
     if failure is not None:
         kept = "nominal kept" if failure.trained else "window skipped"
-        events.append({"event": f"plan failed: {failure.reason}, {kept}"})
+        events.append(Event(f"plan failed: {failure.reason}, {kept}"))
     if failure is not None and not failure.trained:
-        return [{"step": state.step, "window": state.window, "events": events}]
-    records: list[Record] = []
+        return [SkippedWindow(state.step, state.window, events)]
+    records: list[WindowRecord] = []
     for t, batch in enumerate(window):
         skip = muted.at(t)
         used = [i for i in range(len(batch)) if i not in skip]
-        record: Record = {
-            "step": state.step + t + 1,
-            "window": state.window,
-            "loss": _mean(plan.losses[t], used),
-            "losses": _known(plan.losses[t], skip),
-            "weights": plan.weights[t].tolist(),
-            "tasks": [dict(getattr(task, "info", {})) for task in batch],
-        }
-        if plan.accuracies is not None:
-            record["accuracy"] = _mean(plan.accuracies[t], used)
-            record["accuracies"] = _known(plan.accuracies[t], skip)
-        records.append(record)
-    records[0]["plan"] = plan_statistics(plan, window)
-    if events:
-        records[0]["events"] = events
+        said = None if plan.accuracies is None else plan.accuracies[t]
+        records.append(
+            StepRecord(
+                step=state.step + t + 1,
+                window=state.window,
+                weights=plan.weights[t].tolist(),
+                tasks=[task_info(task) for task in batch],
+                losses=_known(plan.losses[t], skip),
+                loss=_mean(plan.losses[t], used),
+                accuracies=None if said is None else _known(said, skip),
+                accuracy=None if said is None else _mean(said, used),
+                plan=plan_statistics(plan, window) if t == 0 else None,
+                events=events if t == 0 else (),
+            )
+        )
     return records
+
+
+def task_info(task: Any) -> TaskInfo:
+    """What a task says of itself; nothing where it has no `info`."""
+    return dict(getattr(task, "info", {}))
 
 
 def _known(values: Tensor, skip: set[int]) -> list[float | None]:
@@ -170,11 +181,10 @@ def _mean(values: Tensor, used: list[int]) -> float | None:
     return float(values[used].double().mean()) if used else None
 
 
-def plan_statistics(plan: Plan, window: Window) -> Record:
+def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:
     """What the plan of a window says of itself, and what the paper says it costs, as numbers."""
     query = getattr(window[0][0], "query_y", ())  # tasks of one's own may have no such set
     T, M = plan.weights.shape
-    weightless = int((plan.weights == 0).all(1).sum())
     paper = PaperCost(
         horizon=T,
         tasks=M,
@@ -182,27 +192,26 @@ def plan_statistics(plan: Plan, window: Window) -> Record:
         parameters=plan.layout.total,
         trials=tuple(line.trials for line in plan.history),
     )
-    return {
-        # mini-batches in which no task weighs anything, where there are any
-        **({"weightless": weightless} if weightless else {}),
-        "status": plan.status.value,
-        "nominal_cost": plan.nominal_cost,
-        "cost": plan.cost,
-        "predicted_decrease": plan.predicted_decrease,
-        "actual_decrease": plan.actual_decrease,
-        "beta": plan.beta if abs(plan.beta) < float("inf") else None,
-        "agreement": plan.agreement,
-        "spread": plan.spread,
-        "effective_tasks": plan.effective_tasks.tolist(),
-        "curvature_ratio": plan.curvature_ratio,
-        "steps": [line.eps for line in plan.history],
-        "trials": [line.trials for line in plan.history],
-        "evaluations": plan.evaluations,
-        "sketches": plan.sketches,
-        "part_evaluations": plan.part_evaluations,
+    return PlanStatistics(
+        status=plan.status.value,
+        weightless=int((plan.weights == 0).all(1).sum()),
+        nominal_cost=plan.nominal_cost,
+        cost=plan.cost,
+        predicted_decrease=plan.predicted_decrease,
+        actual_decrease=plan.actual_decrease,
+        beta=plan.beta if abs(plan.beta) < float("inf") else None,
+        agreement=plan.agreement,
+        spread=plan.spread,
+        effective_tasks=plan.effective_tasks.tolist(),
+        curvature_ratio=plan.curvature_ratio,
+        steps=[line.eps for line in plan.history],
+        trials=[line.trials for line in plan.history],
+        evaluations=plan.evaluations,
+        sketches=plan.sketches,
+        part_evaluations=plan.part_evaluations,
         # section 3.2 of the paper, for the same iterations and trials
-        "paper_evaluations": paper.evaluations,
-        "paper_sketches": paper.curvature_passes,
-        "paper_linearisation": paper.linearisation,
-        "paper_backward": paper.backward,
-    }
+        paper_evaluations=paper.evaluations,
+        paper_sketches=paper.curvature_passes,
+        paper_linearisation=paper.linearisation,
+        paper_backward=paper.backward,
+    )

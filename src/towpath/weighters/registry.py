@@ -4,13 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from towpath.weighters.card import Card
+from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
-from towpath.weighters.rules.agreement import GradientAgreement, Oracle
+from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
+from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Exploitation, Exploration
-from towpath.weighters.rules.influence import L2RW, OPUS
-from towpath.weighters.rules.robust import CVaR, GroupDRO
+from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
+from towpath.weighters.rules.lookahead import MWLMAML, AutoLambda, Nested
+from towpath.weighters.rules.matching import AlphaMAML
+from towpath.weighters.rules.network import MetaWeightNet
+from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
+from towpath.weighters.rules.schedule import FineTune, TrustedOnly
+from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
+from towpath.weighters.tow import cards as tow_cards
 from towpath.weighters.tow.options import TOW
 
 
@@ -21,6 +30,15 @@ class WeighterEntry:
     make: Callable[..., Weighter]
     presets: Mapping[str, Any] = field(default_factory=dict)
     """options that differ from the class's defaults"""
+    own_card: Card | None = None
+    """of a preset, where the class has none that fits it"""
+
+    @property
+    def card(self) -> Card:
+        """What `towpath weighters` says of it."""
+        card = self.own_card or getattr(self.make, "card", None)
+        assert isinstance(card, Card), f"{self.make} is registered and has no card"
+        return card
 
     def wants_targets(self, options: Mapping[str, Any]) -> bool:
         """Whether the weighter with these options wants trusted tasks, without making it."""
@@ -28,11 +46,11 @@ class WeighterEntry:
         return bool(known.get("wants_targets", getattr(self.make, "wants_targets", False)))
 
 
-def _tow(preset: TOW) -> WeighterEntry:
+def _tow(preset: TOW, card: Card) -> WeighterEntry:
     default = TOW()
     names = [option.name for option in fields(TOW)]
     differs = {n: v for n in names if (v := getattr(preset, n)) != getattr(default, n)}
-    return WeighterEntry(TOW, differs)
+    return WeighterEntry(TOW, differs, card)
 
 
 WEIGHTERS: dict[str, WeighterEntry] = {
@@ -46,12 +64,27 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "oracle": WeighterEntry(Oracle),
     "trim": WeighterEntry(Trim),
     "mixture": WeighterEntry(Mixture),
+    "tr-maml": WeighterEntry(TRMAML),
+    "famo": WeighterEntry(FAMO),
+    "dwa": WeighterEntry(DWA),
+    "uncertainty": WeighterEntry(Uncertainty),
+    "mgda": WeighterEntry(MGDA),
+    "fine-tune": WeighterEntry(FineTune),
+    "trusted-only": WeighterEntry(TrustedOnly),
     "l2rw": WeighterEntry(L2RW),
+    "nested": WeighterEntry(Nested),
+    "meta-weight-net": WeighterEntry(MetaWeightNet),
+    "mwl-maml": WeighterEntry(MWLMAML),
+    "alpha-maml": WeighterEntry(AlphaMAML),
+    "auto-lambda": WeighterEntry(AutoLambda),
+    "doge": WeighterEntry(DoGE),
     "opus": WeighterEntry(OPUS),
-    "tow": _tow(TOW()),
-    "tow-auto": _tow(TOW(beta="auto")),
-    "tow-faithful": _tow(TOW.faithful()),
-    "tow-fast": _tow(TOW.fast()),
-    "tow-targets": _tow(TOW.towards_targets()),
-    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto")),
+    "pds": WeighterEntry(PDS),
+    "ats": WeighterEntry(ATS),
+    "tow": _tow(TOW(), tow_cards.TOW),
+    "tow-auto": _tow(TOW(beta="auto"), tow_cards.AUTO),
+    "tow-faithful": _tow(TOW.faithful(), tow_cards.FAITHFUL),
+    "tow-fast": _tow(TOW.fast(), tow_cards.FAST),
+    "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
+    "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
 }

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from towpath.data import Episode
 from towpath.files import write
-from towpath.reports.charts.series import moving_average
+from towpath.runs.comparison import ComparedRun, Comparison
 from towpath.runs.read import RunData, read_run
+from towpath.runs.smoothing import moving_average
 
 # Okabe and Ito's colours: told apart by people who see colours differently, and in print
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
@@ -19,29 +20,35 @@ PANELS_A_ROW = 4
 CLEAN, WRONG = "#009E73", "#D55E00"
 
 
-def write_figures(folder: Path, result: dict[str, Any]) -> list[Path]:
+def write_figures(folder: Path, result: Comparison) -> list[Path]:
     """`curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
-    runs = _by_label(folder, result)
+    runs = _by_label(folder, result.runs)
     everybody = [run for own in runs.values() for run in own]
-    title = result["recipe"] + (" (synthetic data)" if result.get("synthetic") else "")
     written = []
     if any(run.checks for run in everybody):
-        written.append(_save(_curves(runs, title), folder / "curves.png"))
+        written.append(_save(_curves(runs, result.title), folder / "curves.png"))
     if any(run.wrong for run in everybody):
-        written.append(_save(_weights(runs, title), folder / "weights.png"))
+        written.append(_save(_weights(runs, result.title), folder / "weights.png"))
     return written
 
 
-def write_weights(path: Path, folder: Path, result: dict[str, Any], labels: Sequence[str]) -> Path:
-    """The weights of clean and mislabelled tasks under some of a comparison's weighters."""
-    kept = {**result, "runs": [run for run in result["runs"] if run["label"] in labels]}
-    return _save(_weights(_by_label(folder, kept), result["recipe"]), path)
+def write_weights(path: Path, folder: Path, result: Comparison, labels: Sequence[str]) -> Path:
+    """The weights of clean and mislabelled tasks under some of a comparison's weighters.
+
+    Args:
+        path: the picture.
+        folder: the comparison's.
+        result: what came out of it.
+        labels: the weighters to show.
+    """
+    kept = [run for run in result.runs if run.label in labels]
+    return _save(_weights(_by_label(folder, kept), result.recipe), path)
 
 
-def _by_label(folder: Path, result: dict[str, Any]) -> dict[str, list[RunData]]:
+def _by_label(folder: Path, compared: Sequence[ComparedRun]) -> dict[str, list[RunData]]:
     runs: dict[str, list[RunData]] = {}
-    for run in result["runs"]:
-        runs.setdefault(run["label"], []).append(read_run(folder / run["folder"]))
+    for run in compared:
+        runs.setdefault(run.label, []).append(read_run(folder / run.folder))
     return runs
 
 
@@ -118,7 +125,12 @@ def write_sample_tasks(
 ) -> Path:
     """One row a task: support images, then query images under their given labels.
 
-    `average` is what a weight is relative to; None for the mean of those shown.
+    Args:
+        path: the picture.
+        episodes: the tasks.
+        weights: one for each of them.
+        title: what they are.
+        average: what a weight is relative to; None for the mean of those shown.
     """
     rows = len(episodes)
     ways = episodes[0].ways

@@ -39,7 +39,16 @@ def fitted(
     include: Iterable[float] = (),
     pad: float = 0.04,
 ) -> Scale:
-    """A scale that shows all finite values, and what else must be in sight, with a little room."""
+    """A scale that shows all finite values, and what else must be in sight, with a little room.
+
+    Args:
+        values: what is drawn.
+        start: where the axis begins, in pixels.
+        end: where it ends.
+        log: whether the axis is logarithmic; values that are not positive are then left out.
+        include: values that must be in sight whatever is drawn.
+        pad: room at each end, as a share of the axis.
+    """
     seen = [v for v in (*values, *include) if math.isfinite(v) and (v > 0 or not log)]
     low, high = (min(seen), max(seen)) if seen else ((0.1, 1.0) if log else (0.0, 1.0))
     if log:

@@ -1,15 +1,11 @@
-"""Series of numbers: smoothed, averaged over seeds, thinned to what a picture can show."""
+"""Series of numbers: averaged over seeds, thinned to what a picture can show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SMOOTHING = 0.1
-"""of the paper's figures"""
-ENOUGH_TO_SMOOTH = 20
-"""with fewer points the moving average says more of the first one than of the series"""
-DRAWN_POINTS = 300
+from towpath.runs.smoothing import Point
 
-Point = tuple[float, float]
+DRAWN_POINTS = 300
 
 
 @dataclass(frozen=True)
@@ -20,15 +16,6 @@ class Band:
     mean: float
     low: float
     high: float
-
-
-def moving_average(points: Sequence[Point]) -> list[Point]:
-    """Exponential moving average with factor 0.1, as in the paper's figures."""
-    result: list[Point] = []
-    for x, y in points:
-        level = (1 - SMOOTHING) * result[-1][1] + SMOOTHING * y if result else y
-        result.append((x, level))
-    return result
 
 
 def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:

@@ -233,7 +233,14 @@ class Interval:
 def interval_chart(
     words: Words, x_name: str, rows: Sequence[Interval], zero: str | None = None
 ) -> str:
-    """One row each: a dot with its interval, the seeds as small ticks, the numbers at the right."""
+    """One row each: a dot with its interval, the seeds as small ticks, the numbers at the right.
+
+    Args:
+        words: name, title and description.
+        x_name: what the axis shows.
+        rows: from top to bottom; none gives no chart.
+        zero: what stands at zero, which is then in sight and marked.
+    """
     if not rows:
         return ""
     left = min(190, 14 + CHARACTER * max(len(row.label) for row in rows))
@@ -297,7 +304,14 @@ def heat_level(relative: float) -> int:
 
 
 def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[HeatRow]) -> str:
-    """Weights relative to uniform: one row each, columns between `edges`, cells side by side."""
+    """Weights relative to uniform: one row each, columns between `edges`, cells side by side.
+
+    Args:
+        words: name, title and description.
+        x_name: what the axis shows.
+        edges: of the columns, one more than a row has cells.
+        rows: from top to bottom; none gives no chart.
+    """
     if not rows or len(edges) < 2:
         return ""
     left = min(150.0, 10 + CHARACTER * max(len(_cut(row.label)) for row in rows))

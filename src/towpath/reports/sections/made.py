@@ -75,12 +75,12 @@ def _outside(run: RunData) -> list[str]:
     assert recipe is not None
     optimizer, learner = optimizer_options(recipe.optimizer), recipe.learner
     return reasons_outside(
-        optimizer=str(recipe.optimizer["name"]),
+        optimizer=recipe.optimizer.name,
         momentum=float(optimizer.get("momentum") or 0.0),
         weight_decay=float(optimizer.get("weight_decay") or 0.0),
-        learner=str(learner["name"]),
-        adaptation_steps=int(learner.get("adaptation_steps", 5)),
-        first_order=bool(learner.get("first_order", True)),
+        learner=learner.name,
+        adaptation_steps=int(learner.options.get("adaptation_steps", 5)),
+        first_order=bool(learner.options.get("first_order", True)),
         targets=component_wants_targets(recipe.weighter),
     )
 
@@ -92,9 +92,9 @@ def made_section(study: Study) -> Section:
     for label in study.labels:
         for run in study.runs[label]:
             state = "finished" if run.finished else f"step {run.steps} of {run.asked_steps or '?'}"
-            versions = run.made_with.get("versions") or (run.summary or {}).get("versions") or {}
+            versions = run.made_with.versions or (run.summary.versions if run.summary else {})
             made = ", ".join(f"{k} {v}" for k, v in versions.items()) or "not known"
-            command = str(run.made_with.get("command") or "not recorded (made from Python)")
+            command = run.made_with.command or "not recorded (made from Python)"
             rows.append(
                 [
                     Cell(run.name, f"head s{study.colour(label) % 8}"),
@@ -115,7 +115,10 @@ def made_section(study: Study) -> Section:
         text = yaml.safe_dump(shared, sort_keys=False, allow_unicode=True, width=88)
         blocks.append(Listing("Configuration that the runs share", text))
         weighters = {
-            label: next((run.recipe.weighter for run in study.runs[label] if run.recipe), None)
+            label: next(
+                (dict(run.recipe.weighter.as_mapping()) for run in study.runs[label] if run.recipe),
+                None,
+            )
             for label in study.labels
         }
         text = yaml.safe_dump(weighters, sort_keys=False, allow_unicode=True, width=88)

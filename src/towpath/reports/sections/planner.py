@@ -1,7 +1,8 @@
 """The section on the planner itself: does it do what it says, and how far does it go."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from towpath.reports.blocks import (
     Block,
@@ -17,17 +18,66 @@ from towpath.reports.blocks import (
 from towpath.reports.charts.series import every_nth, pooled
 from towpath.reports.charts.svg import Axes, Line, Words, direct_labels
 from towpath.reports.charts.svg import line_chart as draw_lines
-from towpath.runs.read import PlanLine
+from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.study import Study
 
 
-def planned(study: Study, label: str) -> list[PlanLine]:
+@dataclass(frozen=True)
+class Quantity:
+    """A figure of every window's plan that is drawn over the steps."""
+
+    key: str
+    """in the name of the figure"""
+    title: str
+    unit: str
+    of: Callable[[PlanStatistics], float | None]
+    note: str
+    include: tuple[float, ...] = ()
+    """values that the axis shows in any case"""
+    whole: bool = False
+    """whether only whole numbers are marked"""
+
+
+STEP_SIZES = Quantity(
+    "step-size",
+    "Step sizes of the line search",
+    "mean accepted step (1 = full)",
+    lambda plan: plan.mean_step,
+    "A step of 1 is the plan's full step; each rejected trial halves it.",
+    include=(0.0, 1.0),
+)
+ITERATIONS = Quantity(
+    "iterations",
+    "Iterations until iLQR ended",
+    "iterations of a window",
+    lambda plan: plan.iterations,
+    "Iterations used before convergence, the limit, or no further decrease.",
+    include=(0.0,),
+    whole=True,
+)
+EFFECTIVE_TASKS = Quantity(
+    "effective",
+    "Effective number of tasks",
+    "tasks that count in a mini-batch",
+    lambda plan: plan.mean_effective_tasks,
+    "(sum w)² / sum w²: the mini-batch size under uniform weights (trusted tasks included), 1 if "
+    "one task has all the weight.",
+)
+AGREEMENT = Quantity(
+    "agreement",
+    "Agreement of the trusted tasks",
+    "cosine of what two halves ask for",
+    lambda plan: plan.agreement,
+    "Near 0: no evidence that weighting helps, and the plan shrinks to uniform. Near 1: the "
+    "trusted tasks agree on whom to trust.",
+    include=(0.0, 1.0),
+)
+
+
+def planned(study: Study, label: str) -> list[PlanStatistics]:
     """Plans of a weighter's runs that optimised something."""
     return [
-        line
-        for run in study.seeds(label)
-        for line in run.plans
-        if line.figures.get("status") != "rule" and line.figures.get("steps") is not None
+        line.figures for run in study.seeds(label) for line in run.plans if line.figures.planned
     ]
 
 
@@ -36,7 +86,7 @@ def optimising(study: Study) -> list[str]:
     return [
         label
         for label in study.labels
-        if any(line.figures["steps"] or line.figures.get("beta") for line in planned(study, label))
+        if any(plan.steps or plan.beta for plan in planned(study, label))
     ]
 
 
@@ -46,27 +96,10 @@ def planner_section(study: Study) -> Section:
     blocks: list[Block] = []
     if labels:
         figures = [_decrease(study, label) for label in labels]
-        figures += [
-            _over_time(study, labels, "step-size", "Step sizes of the line search",
-                       "mean accepted step (1 = full)", _mean_step, (0.0, 1.0),
-                       "A step of 1 is the plan's full step; each rejected trial halves it."),
-            _over_time(study, labels, "iterations", "Iterations until iLQR ended",
-                       "iterations of a window", _iterations, (0.0,),
-                       "Iterations used before convergence, the limit, or no further decrease.",
-                       whole=True),
-        ]  # fmt: skip
+        figures += [_over_time(study, labels, each) for each in (STEP_SIZES, ITERATIONS)]
         blocks += [Figures([f for f in figures if f.svg]), _statuses(study, labels)]
         blocks += _work(study, labels)
-    figures = [
-        _over_time(study, study.labels, "effective", "Effective number of tasks",
-                   "tasks that count in a mini-batch", _effective, (),
-                   "(sum w)² / sum w²: the mini-batch size under uniform weights (trusted tasks "
-                   "included), 1 if one task has all the weight."),
-        _over_time(study, study.labels, "agreement", "Agreement of the trusted tasks",
-                   "cosine of what two halves ask for", _agreement, (0.0, 1.0),
-                   "Near 0: no evidence that weighting helps, and the plan shrinks to uniform. "
-                   "Near 1: the trusted tasks agree on whom to trust."),
-    ]  # fmt: skip
+    figures = [_over_time(study, study.labels, each) for each in (EFFECTIVE_TASKS, AGREEMENT)]
     shown = [f for f in figures if f.svg]
     if shown:
         blocks.append(Figures(shown))
@@ -83,10 +116,9 @@ def planner_section(study: Study) -> Section:
 
 def _decrease(study: Study, label: str) -> Figure:
     pairs = [
-        (line.figures["predicted_decrease"], line.figures["actual_decrease"])
-        for line in planned(study, label)
-        if line.figures.get("predicted_decrease") is not None
-        and line.figures.get("actual_decrease") is not None
+        (plan.predicted_decrease, plan.actual_decrease)
+        for plan in planned(study, label)
+        if plan.predicted_decrease is not None and plan.actual_decrease is not None
     ]
     positive = [(p, a) for p, a in pairs if p > 0 and a > 0]
     ratios = sorted(a / p for p, a in positive)
@@ -111,45 +143,14 @@ def _decrease(study: Study, label: str) -> Figure:
     )
 
 
-def _mean_step(figures: dict[str, Any]) -> float | None:
-    steps = [s for s in figures.get("steps") or () if s is not None]
-    return sum(steps) / len(steps) if steps else None
-
-
-def _iterations(figures: dict[str, Any]) -> float | None:
-    return float(len(figures["steps"])) if figures.get("steps") is not None else None
-
-
-def _effective(figures: dict[str, Any]) -> float | None:
-    values = [v for v in figures.get("effective_tasks") or () if v is not None]
-    return sum(values) / len(values) if values else None
-
-
-def _agreement(figures: dict[str, Any]) -> float | None:
-    value = figures.get("agreement")
-    return None if value is None else float(value)
-
-
-def _over_time(
-    study: Study,
-    labels: list[str],
-    key: str,
-    title: str,
-    unit: str,
-    figure_of: Any,
-    include: tuple[float, ...],
-    note: str,
-    whole: bool = False,
-) -> Figure:
+def _over_time(study: Study, labels: Sequence[str], quantity: Quantity) -> Figure:
     """A figure of every window's plan, for each weighter: mean, with its range where thinned."""
     lines = []
     for label in labels:
         series = []
         for run in study.seeds(label):
-            points = [
-                (float(p.step), v) for p in run.plans if (v := figure_of(p.figures)) is not None
-            ]
-            series.append(points)
+            found = [(float(line.step), quantity.of(line.figures)) for line in run.plans]
+            series.append([(step, value) for step, value in found if value is not None])
         bands = pooled(series)
         wide = any(b.low < b.high for b in bands)
         band = [(b.x, b.low, b.high) for b in bands] if wide else []
@@ -158,29 +159,29 @@ def _over_time(
     drawn = [line for line in lines if line.points]
     ends = "; ".join(f"{ln.label} ends at {ln.points[-1][1]:.3g}" for ln in drawn)
     svg = draw_lines(
-        Words(f"{study.name}-{key}", f"{study.title}: {title.lower()}", ends),
-        Axes("step", unit, include_y=include, whole=whole),
+        Words(f"{study.name}-{quantity.key}", f"{study.title}: {quantity.title.lower()}", ends),
+        Axes("step", quantity.unit, include_y=quantity.include, whole=quantity.whole),
         lines,
     )
-    named = direct_labels(drawn)
-    return Figure(title, svg, note, () if named else [Legend(ln.label, ln.colour) for ln in drawn])
+    legend = () if direct_labels(drawn) else [Legend(ln.label, ln.colour) for ln in drawn]
+    return Figure(quantity.title, svg, quantity.note, legend)
 
 
 def _statuses(study: Study, labels: list[str]) -> Table:
     rows = []
     for label in labels:
-        lines = planned(study, label)
-        counts = Counter(str(line.figures["status"]) for line in lines)
+        plans = planned(study, label)
+        counts = Counter(plan.status for plan in plans)
         for i, (status, count) in enumerate(sorted(counts.items(), key=lambda c: (-c[1], c[0]))):
-            own = [line.figures for line in lines if line.figures["status"] == status]
-            used = [len(f["steps"]) for f in own]
-            trials = [sum(f.get("trials") or ()) for f in own]
+            own = [plan for plan in plans if plan.status == status]
+            used = [plan.iterations or 0 for plan in own]
+            trials = [sum(n for n in plan.trials or () if n is not None) for plan in own]
             rows.append(
                 [
                     Cell(label if i == 0 else "", f"head s{study.colour(label) % 8}"),
                     Cell(status, "text"),
-                    Cell(f"{count}", "", count / len(lines)),
-                    Cell(f"{100 * count / len(lines):.0f} %"),
+                    Cell(f"{count}", "", count / len(plans)),
+                    Cell(f"{100 * count / len(plans):.0f} %"),
                     Cell(number(sum(used) / len(used), 1)),
                     Cell(number(sum(trials) / len(trials), 1)),
                 ]
@@ -193,24 +194,22 @@ def _work(study: Study, labels: list[str]) -> list[Block]:
     """Section 3.2's cost of the plans that were made, beside what they took."""
     rows = []
     for label in labels:
-        own = [line.figures for line in planned(study, label)]
-        own = [f for f in own if "paper_linearisation" in f]
+        # plans of towpath 0.1 do not say what the paper's would have cost
+        own = [p for p in planned(study, label) if p.paper_linearisation is not None]
         if not own:
             continue
-
-        def mean(key: str, own: list[dict[str, Any]] = own) -> float:
-            return float(sum(f[key] for f in own)) / len(own)
-
-        horizon = sum(len(f["effective_tasks"]) for f in own) / len(own)
+        horizon = _mean([len(p.effective_tasks or ()) for p in own])
+        evaluations = _mean([p.evaluations for p in own])
+        evaluations += _mean([p.part_evaluations for p in own])
         rows.append(
             [
                 Cell(label, f"head s{study.colour(label) % 8}"),
-                Cell(f"{mean('paper_evaluations') / horizon:.2f} T₀"),
-                Cell(f"{(mean('evaluations') + mean('part_evaluations')) / horizon:.2f} T₀"),
-                Cell(number(mean("paper_sketches"), 1)),
-                Cell(number(mean("sketches"), 1)),
-                Cell(f"{mean('paper_linearisation'):,.0f} η"),
-                Cell(f"{mean('paper_backward'):,.0f}"),
+                Cell(f"{_mean([p.paper_evaluations for p in own]) / horizon:.2f} T₀"),
+                Cell(f"{evaluations / horizon:.2f} T₀"),
+                Cell(number(_mean([p.paper_sketches for p in own]), 1)),
+                Cell(number(_mean([p.sketches for p in own]), 1)),
+                Cell(f"{_mean([p.paper_linearisation for p in own]):,.0f} η"),
+                Cell(f"{_mean([p.paper_backward for p in own]):,.0f}"),
             ]
         )
     if not rows:
@@ -231,3 +230,7 @@ def _work(study: Study, labels: list[str]) -> list[Block]:
             "docs/performance.md.",
         )
     ]
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return float(sum(value or 0 for value in values)) / len(values)

@@ -1,15 +1,17 @@
 """Sections on the weights: by label, by group, on fixed tasks, and on the last episodes."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table, number
-from towpath.reports.charts.series import Band, moving_average, pooled
+from towpath.reports.charts.series import Band, pooled
 from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
 from towpath.reports.charts.svg import line_chart as draw_lines
-from towpath.runs.read import ProbeLine, RunData
+from towpath.runs.read import RunData
+from towpath.runs.records import ProbeRecord, TaskInfo
+from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
 
 COLUMNS = 48
@@ -190,8 +192,15 @@ def probes_section(study: Study) -> Section:
     )
 
 
-def probe_figures(study: Study, label: str, name: str, lines: list[ProbeLine]) -> list[Figure]:
-    """A heat map of all tasks, and the weights of the first mini-batch as lines."""
+def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord]) -> list[Figure]:
+    """A heat map of all tasks, and the weights of the first mini-batch as lines.
+
+    Args:
+        study: whose figures they are.
+        label: of the weighter.
+        name: of the probe.
+        lines: its records, one a step.
+    """
     steps = [line.step for line in lines]
     ends = [*(float(s) for s in steps), steps[-1] + (steps[-1] - steps[0]) / max(1, len(steps) - 1)]
     if len(set(ends)) < 2:
@@ -200,7 +209,7 @@ def probe_figures(study: Study, label: str, name: str, lines: list[ProbeLine]) -
     T, M = len(lines[0].weights), len(lines[0].weights[0])
     for t in range(T):
         for i in range(M):
-            group = _task(lines[0], t, i).get("group") or "task"
+            group = lines[0].tasks[t][i].get("group") or "task"
             cells = [line.weights[t][i] * M for line in lines]
             rows.append(HeatRow(f"{t + 1}.{i + 1} {group}", cells))
     slug = "".join(c if c.isalnum() else "-" for c in name)
@@ -229,13 +238,6 @@ def probe_figures(study: Study, label: str, name: str, lines: list[ProbeLine]) -
     ]
 
 
-def _task(line: ProbeLine, t: int, i: int) -> dict[str, Any]:
-    try:
-        return dict(line.tasks[t][i])
-    except (IndexError, TypeError, KeyError):
-        return {}
-
-
 def samples_section(study: Study) -> Section:
     """Episodes of the last window, by weight."""
     blocks: list[Block] = []
@@ -254,31 +256,50 @@ def samples_section(study: Study) -> Section:
     )
 
 
-def _sample_table(label: str, run: RunData) -> Table:
-    episodes = []
+@dataclass(frozen=True)
+class Sample:
+    """A task of the last window, with its weight times M."""
+
+    step: int
+    weight: float
+    task: TaskInfo
+    loss: float | None
+    accuracy: float | None
+
+
+def _samples(run: RunData) -> list[Sample]:
+    """The tasks of the last window, largest weight first."""
+    samples = []
     for record in run.last:
-        M = len(record["weights"])
-        for i, weight in enumerate(record["weights"]):
-            task = record["tasks"][i] if i < len(record.get("tasks", ())) else {}
-            accuracies = record.get("accuracies") or [None] * M
-            episodes.append((weight * M, task, record["losses"][i], accuracies[i], record["step"]))
-    episodes.sort(key=lambda e: -e[0])
-    picks = episodes if len(episodes) <= 8 else [*episodes[:4], *episodes[-4:]]
-    top = max(e[0] for e in picks) or 1.0
-    flagged = any(task.get("mislabelled") for _, task, *_ in picks)
+        M = len(record.weights)
+        known = record.accuracies or [None] * M
+        rows = zip(record.weights, record.tasks, record.losses, known, strict=True)
+        samples += [
+            Sample(record.step, weight * M, task, loss, accuracy)
+            for weight, task, loss, accuracy in rows
+        ]
+    return sorted(samples, key=lambda sample: -sample.weight)
+
+
+def _sample_table(label: str, run: RunData) -> Table:
+    samples = _samples(run)
+    picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
+    top = max(pick.weight for pick in picks) or 1.0
+    flagged = any(pick.task.get("mislabelled") for pick in picks)
     rows = []
-    for weight, task, loss, accuracy, step in picks:
-        classes = ", ".join(str(c).rpartition("/")[2] for c in task.get("classes", ()))
+    for pick in picks:
+        names = pick.task.get("classes")
+        classes = names if isinstance(names, list) else ()
         cells = [
-            Cell(f"{weight:.2f}", "", min(1.0, weight / top)),
-            Cell(str(task.get("group") or "–"), "text"),
-            Cell(classes or "–", "quiet text"),
+            Cell(f"{pick.weight:.2f}", "", min(1.0, pick.weight / top)),
+            Cell(str(pick.task.get("group") or "–"), "text"),
+            Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
         ]
         if flagged:
-            wrong = task.get("mislabelled")
+            wrong = pick.task.get("mislabelled")
             cells.append(Cell("wrong" if wrong else "clean", "bad" if wrong else "good"))
-        percent = f"{100 * accuracy:.0f} %" if accuracy is not None else "–"
-        cells += [Cell(number(loss, 2)), Cell(percent), Cell(str(step), "quiet")]
+        percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
+        cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
         rows.append(cells)
     columns = ["weight (1 = uniform)", "group", "classes", *(["labels"] if flagged else [])]
     columns += ["loss", "accuracy", "step"]

@@ -1,11 +1,15 @@
-"""Weights by agreement of gradients, and an oracle for experiments with wrong labels."""
+"""Weights from the tasks' gradients alone: their agreement, and the least that all have in common;
+and an oracle for experiments with wrong labels."""
 
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from towpath.control.quadratic import solve
+from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -19,7 +23,15 @@ class GradientAgreement(MiniBatchWeighter):
     with the sum gets none, and the rest is normalised to sum 1.
     """
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    card = Card(
+        formula="`u_i` proportional to `max(0, g_i . sum_j g_j)`",
+        assumes="the majority of the mini-batch is right",
+        costs="the tasks' gradients; ranks send them",
+        fails="by favouring large gradients; where most tasks are wrong",
+        reference="Eshratifar et al. 2018, who let it be negative",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Inner products with the summed gradient, clamped at 0 and normalised."""
         inner = (batch.gradients @ batch.gradients.sum(0)).double().clamp_min(0.0)
         total = inner.sum()
@@ -29,13 +41,51 @@ class GradientAgreement(MiniBatchWeighter):
 
 
 @dataclass(frozen=True)
+class MGDA(MiniBatchWeighter):
+    """Multiple-gradient descent (Sener and Koltun 2018): a step that raises no task's loss.
+
+    The weights are the least-norm point of the convex hull of the tasks' gradients,
+    `argmin |J'u|^2` over the simplex. A trace of `|u|^2` (1e-10 of the largest squared norm) makes
+    them unique where gradients are linearly dependent.
+    """
+
+    card = Card(
+        formula="`argmin over the simplex of \\|J'u\\|^2`",
+        assumes="tasks whose losses must all fall; no task is wrong",
+        costs="M^2 inner products of gradients; ranks send their gradients",
+        fails="by favouring small gradients, those of tasks that are learnt already; near a point "
+        "where no step helps all, the step vanishes",
+        reference="Sener and Koltun 2018",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
+        """The quadratic programme on the simplex."""
+        J = batch.gradients.double()
+        gram = (J @ J.T).cpu().numpy()
+        largest = float(np.diag(gram).max())
+        base = np.full(len(batch), 1.0 / len(batch))
+        if largest == 0.0:
+            return torch.from_numpy(base), state
+        H = gram / largest + 1e-10 * np.eye(len(batch))
+        return torch.from_numpy(solve(H, H @ base, base, block=len(batch)).w), state
+
+
+@dataclass(frozen=True)
 class Oracle(MiniBatchWeighter):
     """Knows which tasks were mislabelled on purpose: the best that dropping them can do.
 
     The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
     """
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    card = Card(
+        formula="equal on the tasks that were not mislabelled on purpose, 0 on the others",
+        assumes="an experiment that made the labels wrong itself: a bound, not a method",
+        costs="nothing",
+        fails="where nobody knows which tasks are wrong, which is everywhere else",
+        reference="a bound for experiments",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Uniform over the tasks that are not marked as mislabelled."""
         marked = [0.0 if info.get("mislabelled") else 1.0 for info in batch.infos]
         clean = batch.losses.new_tensor(marked)

@@ -8,13 +8,15 @@ solved to machine precision by one root search, where the paper runs SLSQP.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
 from towpath.validation import at_least
+from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
@@ -119,7 +121,15 @@ class _ByLoss(MiniBatchWeighter):
 class Exploration(_ByLoss):
     """More weight on tasks with a high loss."""
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    card = Card(
+        formula="`argmin -u.l - ln p(u)`, p a Dirichlet prior",
+        assumes="hard tasks are the ones to learn from",
+        costs="nothing",
+        fails="where tasks are hard because their labels are wrong",
+        reference="the paper's baseline",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """argmin -u.l - ln p(u)."""
         return batch.losses.new_tensor(self._weigh(batch.losses)), state
 
@@ -128,6 +138,14 @@ class Exploration(_ByLoss):
 class Exploitation(_ByLoss):
     """More weight on tasks with a low loss."""
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    card = Card(
+        formula="`argmin u.l - ln p(u)`, p a Dirichlet prior",
+        assumes="easy tasks are the ones to trust",
+        costs="nothing",
+        fails="where the test asks for what is hard",
+        reference="the paper's baseline",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """argmin u.l - ln p(u)."""
         return batch.losses.new_tensor(self._weigh(-batch.losses)), state

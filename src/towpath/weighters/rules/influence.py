@@ -4,13 +4,16 @@
 the optimiser's own geometry (`towpath.weighters.rules.targets`).
 """
 
+import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from towpath.validation import at_least, between
+from towpath.weighters.card import Card, Point
+from towpath.weighters.rules.groups import groups_of, means, shared
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import share_of
@@ -28,8 +31,17 @@ class L2RW(MiniBatchWeighter):
     """
 
     wants_targets = True
+    card = Card(
+        formula="`u_i` proportional to `max(0, g_i . v)`; all 0 where no task agrees with the "
+        "targets",
+        assumes="targets; tasks differ from one to the next and not by kind",
+        costs="one evaluation of the targets",
+        fails="with few targets: the weights follow their noise and scatter from task to task",
+        reference="Ren et al. 2018",
+        point=Point("1 step, to first order", "plain SGD", "clamped at 0, normalised", "none"),
+    )
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Inner products with the targets' gradient, clamped at 0 and normalised."""
         inner = batch.along(batch.targets.gradient).double().clamp_min(0.0)
         total = inner.sum()
@@ -51,6 +63,16 @@ class OPUS(MiniBatchWeighter):
     """
 
     wants_targets = True
+    card = Card(
+        formula="`softmax(s / (tau sd(s)))`, `tau = 1`; `sample=0.5` draws half of the tasks with "
+        "these chances",
+        assumes="targets; the optimiser's step says which movement counts",
+        costs="one evaluation of the targets",
+        fails="where all influences are alike: dividing by their spread makes noise as large as "
+        "signal",
+        reference="Wang et al. 2026",
+        point=Point("1 step, to first order", "the optimiser's", "softmax", "none"),
+    )
 
     tau: float = 1.0
     sample: float | None = None
@@ -65,7 +87,7 @@ class OPUS(MiniBatchWeighter):
             if self.sample == 0:
                 raise ValueError("OPUS found sample=0; expected a share above 0, such as 0.5.")
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """The softmax, or a draw from it."""
         s = batch.targets.influence().double()
         deviation = s.std(correction=0)
@@ -75,13 +97,70 @@ class OPUS(MiniBatchWeighter):
         return self._drawn(scores, batch), state
 
     def _drawn(self, scores: Tensor, batch: MiniBatch) -> Tensor:
-        """The k largest of scores with Gumbel noise: k draws without replacement."""
         assert self.sample is not None
         k = share_of(self.sample, len(batch))
-        generator = torch.Generator().manual_seed(stage_seed(self.seed, batch.step))
-        uniform = torch.rand(len(batch), generator=generator, dtype=torch.float64, device="cpu")
-        noise = -torch.log(-torch.log(uniform.clamp_min(torch.finfo(torch.float64).tiny)))
-        kept = torch.topk(scores + noise.to(scores.device), k).indices
         w = torch.zeros_like(batch.losses)
-        w[kept] = 1.0 / k
+        w[drawn(scores, k, stage_seed(self.seed, batch.step))] = 1.0 / k
         return w
+
+
+def drawn(scores: Tensor, k: int, seed: int) -> Tensor:
+    """The tasks `[k]` of k draws without replacement, each with the chances `softmax(scores)` over
+    the tasks that are left, in their order: the largest scores with Gumbel noise."""
+    generator = torch.Generator().manual_seed(seed)
+    uniform = torch.rand(len(scores), generator=generator, dtype=torch.float64, device="cpu")
+    noise = -torch.log(-torch.log(uniform.clamp_min(torch.finfo(torch.float64).tiny)))
+    return torch.topk(scores + noise.to(scores.device), k).indices
+
+
+@dataclass(frozen=True)
+class DoGE(MiniBatchWeighter):
+    """DoGE (Fan et al. 2024): groups whose tasks help the targets, by exponentiated ascent.
+
+    `log a_g` grows by `rate * mean s of the group / max |mean s|` whenever the group appears; it
+    starts at 0. The groups of the mini-batch weigh `(1 - floor) softmax(log a) + floor / groups`,
+    and the tasks of a group share its weight.
+
+    Args:
+        rate: of the ascent.
+        floor: the share of the weight that all groups of the mini-batch have equally.
+    """
+
+    wants_targets = True
+    card = Card(
+        formula="`log a_g += 0.5 mean s / max\\|mean s\\|`; groups `0.9 softmax(log a) + 0.1 "
+        "uniform`, shared by their tasks",
+        assumes="groups that help the targets or do not, as a whole",
+        costs="one evaluation of the targets",
+        fails="without groups it is uniform; a step is as large where the means are noise",
+        reference="Fan et al. 2024",
+        point=Point("1 step, to first order", "the optimiser's", "softmax, by group", "a floor"),
+    )
+
+    rate: float = 0.5
+    floor: float = 0.1
+
+    def __post_init__(self) -> None:
+        at_least("DoGE", "rate", self.rate, 0.0)
+        between("DoGE", "floor", self.floor, 0.0, 1.0)
+
+    def initial_state(self) -> Memory:
+        """No group seen yet."""
+        return {"log": {}}
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
+        """A step of ascent, then the groups' weights."""
+        groups = groups_of(batch)
+        influence = means(batch.targets.influence(), groups)
+        log = {**dict.fromkeys(influence, 0.0), **state["log"]}
+        largest = max(abs(value) for value in influence.values())
+        for group, value in influence.items() if largest > 0 else ():
+            log[group] += self.rate * value / largest
+        top = max(log[group] for group in influence)
+        chances = {group: math.exp(log[group] - top) for group in influence}
+        total = sum(chances.values())
+        q = {
+            group: (1 - self.floor) * chance / total + self.floor / len(chances)
+            for group, chance in chances.items()
+        }
+        return shared(q, groups), {"log": log}

@@ -32,6 +32,9 @@ class MiniBatch:
         tasks: the tasks themselves.
         along: computes the inner products of the gradients with a direction.
         features: computes the features of the tasks.
+        losses_at: computes the losses of the tasks at the parameters moved by a vector.
+        support_gradients: computes the gradients of the tasks' support losses, for a learner with
+            an inner loop.
         targets: the trusted tasks, for a rule that wants them.
     """
 
@@ -45,6 +48,8 @@ class MiniBatch:
         tasks: Sequence[Any] = (),
         along: Callable[[Tensor], Tensor] | None = None,
         features: Callable[[], list[Tensor]] | None = None,
+        losses_at: Callable[[Tensor], Tensor] | None = None,
+        support_gradients: Callable[[], Tensor] | None = None,
         targets: Targets | None = None,
     ) -> None:
         self.losses = losses
@@ -53,6 +58,7 @@ class MiniBatch:
         self.tasks = tasks
         self._gradients, self._along = gradients, along
         self._features, self._targets = features, targets
+        self._losses_at, self._support_gradients = losses_at, support_gradients
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -67,6 +73,20 @@ class MiniBatch:
         """`g_i . direction  [M]`: ranks that share the tasks send a number a task for it, where
         `gradients` would send P."""
         return self.gradients @ direction if self._along is None else self._along(direction)
+
+    def losses_at(self, moved: Tensor) -> Tensor:
+        """`[M]`: the losses at `x + moved`, for a forward pass a task."""
+        if self._losses_at is None:
+            raise ValueError(
+                "This mini-batch was made without losses elsewhere; expected the one that a plan "
+                "passes to a rule. Pass losses_at=... to tp.MiniBatch."
+            )
+        return self._losses_at(moved)
+
+    def support_gradients(self) -> Tensor | None:
+        """`[M, P]`: the gradients of the tasks' losses on their own support sets, after the same
+        adaptation, for an evaluation a task; None where the learner has no inner loop."""
+        return None if self._support_gradients is None else self._support_gradients()
 
     @property
     def targets(self) -> Targets:

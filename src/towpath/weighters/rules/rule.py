@@ -22,8 +22,10 @@ from towpath.control import Status
 from towpath.dynamics import State
 from towpath.objective import Evaluation, Objective, Rows
 from towpath.objective.live import Values
+from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.targets import BadTargetsError, Targets
@@ -45,10 +47,10 @@ class _Memory:
     """What outlives a window: mini-batches seen, and what the rule itself remembers."""
 
     step: int
-    rule: dict[str, Any]
+    rule: Memory
 
     @classmethod
-    def of(cls, state: Mapping[str, Any] | None, initial: dict[str, Any]) -> "_Memory":
+    def of(cls, state: Mapping[str, Any] | None, initial: Memory) -> "_Memory":
         # copies: a rule that changes lists in place must not change the caller's
         if not state:
             return cls(0, copy.deepcopy(initial))
@@ -59,7 +61,7 @@ class _Memory:
             )
         return cls(int(state["step"]), copy.deepcopy(dict(state["rule"])))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> Memory:
         return {"step": self.step, "rule": self.rule}
 
 
@@ -102,20 +104,31 @@ class MiniBatchWeighter(ABC):
     """How often a rule that wants targets evaluates them for one mini-batch, look-aheads included;
     training only uses it to say beforehand how long a run will take."""
 
+    looks_at_features: ClassVar[bool] = False
+    """True for a rule that asks for the features of every task and target; training only uses it to
+    say beforehand how long a run will take."""
+    needs_trusted: ClassVar[bool] = False
+    """True for a rule that trains on the trusted tasks and hardly on anything else: a recipe
+    without trusted tasks is refused."""
+    from_steps: ClassVar[Mapping[str, float]] = {}
+    """Options that a recipe fills in where it does not give them: shares of training.steps."""
+    card: ClassVar[Card | None] = None
+    """What `towpath weighters` says of the rule, for rules of the library."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         _check_signature(cls)
 
     @abstractmethod
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Weights `[M]`, >= 0, of one mini-batch, and what to remember for the next."""
 
-    def initial_state(self) -> dict[str, Any]:
+    def initial_state(self) -> Memory:
         """What the rule remembers before the first mini-batch."""
         return {}
 
     @staticmethod
-    def memory_since_0_1(state: Mapping[str, Any], step: int) -> dict[str, Any]:
+    def memory_since_0_1(state: Mapping[str, Any], step: int) -> Memory:
         """The state of a checkpoint as `plan` takes it; towpath 0.1 kept the rule's part alone."""
         if set(state) == {"step", "rule"}:
             return dict(state)
@@ -208,7 +221,7 @@ class MiniBatchWeighter(ABC):
         if goals is not None:
             targets = Targets(site, walk.here, said, kept, goals, muted.targets_at(t))
         try:
-            w = self._decide(walk, said, [batch[i] for i in kept], kept, site, targets)
+            w = self._decide(walk, said, batch, kept, site, targets)
         except BadTargetsError as error:
             return walk.fail(Muted(targets=frozenset((t, i) for i in error.indices)))
         finally:
@@ -224,7 +237,7 @@ class MiniBatchWeighter(ABC):
         self,
         walk: _Walk,
         said: Evaluation,
-        tasks: Sequence[Any],
+        every: Sequence[Any],
         kept: list[int],
         site: Site,
         targets: Targets | None,
@@ -235,6 +248,8 @@ class MiniBatchWeighter(ABC):
             return w
         x, held = walk.here.x, said.held
         assert isinstance(held, Rows)
+        tasks = [every[i] for i in kept]
+        skip = set(range(len(every))) - set(kept)
         batch = MiniBatch(
             said.losses[kept],
             lambda: said.gradients[kept],
@@ -243,6 +258,12 @@ class MiniBatchWeighter(ABC):
             tasks=tasks,
             along=lambda direction: held.along(direction)[kept],
             features=lambda: site.features(x, tasks),
+            losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
+            support_gradients=(
+                (lambda: site.on_support(x, every, skip).gradients[kept])
+                if site.objective.adapts
+                else None
+            ),
             targets=targets,
         )
         given, walk.memory.rule = self.weights(batch, walk.memory.rule)

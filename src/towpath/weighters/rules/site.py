@@ -1,7 +1,7 @@
 """Where a rule is asked: evaluations at any parameters, and how many there were."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,20 @@ class Site:
         self.work += len(tasks)
         params = self.start.layout.unflatten(x)
         return self.objective.evaluate(params, tasks, skip=skip, all_used=all_used, seed=self.seed)
+
+    def on_support(self, x: Tensor, tasks: Sequence[Any], skip: Collection[int]) -> Evaluation:
+        """Episodes with their support sets as query sets, at x."""
+        own = [replace(e, query_x=e.support_x, query_y=e.support_y) for e in tasks]
+        return self.evaluate(x, own, skip, all_used=False)
+
+    def losses(self, x: Tensor, tasks: Sequence[Any], skip: Collection[int]) -> Tensor:
+        """Losses `[M]` at x, for a forward pass a task."""
+        self.work += FORWARD * len(tasks)
+        params = self.start.layout.unflatten(x)
+        ask = partial(
+            self.objective.evaluate, params, tasks, gradients=False, skip=skip, seed=self.seed
+        )
+        return self.start.untouched(ask).losses
 
     def features(self, x: Tensor, tasks: Sequence[Any]) -> list[Tensor]:
         """Features `[Q, D]` of each task's query inputs at x, for a forward pass each where the

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from towpath.dynamics import State, plain_sgd
+from towpath.dynamics import SGDDynamics, State, plain_sgd
 from towpath.objective import Evaluation, Rows
 from towpath.weighters.rules.site import Site
 
@@ -37,6 +37,8 @@ class TargetsSaid:
 
     losses: Tensor
     gradient: Tensor
+    accuracies: Tensor | None = None
+    """`[n]`, where the tasks have classes"""
 
     @property
     def loss(self) -> Tensor:
@@ -106,20 +108,36 @@ class Targets:
             self._ahead[key] = self._ask(self._after(u, sgd=sgd))
         return self._ahead[key]
 
-    def influence(self, u: Tensor | None = None) -> Tensor:
+    @property
+    def by_sgd(self) -> bool:
+        """Whether the optimiser is SGD, with momentum or without."""
+        return isinstance(self._site.start.optimizer.dynamics, SGDDynamics)
+
+    @property
+    def rates(self) -> Tensor:
+        """`[P]`, the optimiser's learning rates: what a step of plain SGD multiplies by."""
+        x = self._state.x
+        plain = plain_sgd(self._site.start.optimizer.dynamics)
+        return -plain.linearise(State(x, (), self._state.steps), x).b[0]
+
+    def influence(self, u: Tensor | None = None, *, sgd: bool = False) -> Tensor:
         """`s [M]`: how much one more unit of a task's weight lowers the sum of the targets' losses.
 
         With `u`, exactly `-d/du_i sum_j l_j(f(x, u))`. Without, the targets are asked at x and the
-        step is the uniform one: the same to first order, without a look ahead.
+        step is the uniform one: the same to first order, without a look ahead. With `sgd` the step
+        is the virtual one of plain SGD, `x - lr J'u`.
         """
         if u is None:
             v = self.gradient
             u = self._said.losses.new_full((len(self._kept),), 1.0 / len(self._kept))
         else:
             u = self._checked(u)
-            v = self.ahead(u).gradient
-        dynamics = self._site.start.optimizer.dynamics
-        b = dynamics.linearise(self._state, self._step_gradient(u)).b[0]
+            v = self.ahead(u, sgd=sgd).gradient
+        if sgd:
+            b = -self.rates
+        else:
+            dynamics = self._site.start.optimizer.dynamics
+            b = dynamics.linearise(self._state, self._step_gradient(u)).b[0]
         held = self._said.held
         assert isinstance(held, Rows)
         return -held.along(b * v)[self._kept]
@@ -145,7 +163,8 @@ class Targets:
             raise BadTargetsError(wrong)
         # muted targets have zeros
         gradient = said.held.weighted(torch.ones_like(said.losses))
-        return TargetsSaid(said.losses[self._own], gradient)
+        shown = None if said.accuracies is None else said.accuracies[self._own]
+        return TargetsSaid(said.losses[self._own], gradient, shown)
 
     def _after(self, u: Tensor, *, sgd: bool) -> Tensor:
         dynamics = self._site.start.optimizer.dynamics

@@ -1,12 +1,13 @@
 """Every task weighs the same, and random weights as a control."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from towpath.validation import at_least
+from towpath.weighters.card import Card
+from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.seeds import stage_seed
@@ -16,7 +17,14 @@ from towpath.weighters.seeds import stage_seed
 class Uniform(MiniBatchWeighter):
     """Weights 1/M: what everybody does, and the baseline of every comparison."""
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    card = Card(
+        formula="`u_i = 1/M`",
+        assumes="all tasks are worth the same",
+        costs="nothing",
+        fails="where tasks are wrong, or drawn from another mix than the test's",
+    )
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """1/M for each of the M tasks."""
         return torch.full_like(batch.losses, 1.0 / len(batch)), state
 
@@ -30,6 +38,14 @@ class Random(MiniBatchWeighter):
         seed: the draws; the n-th mini-batch of a training always gets the n-th draw.
     """
 
+    card = Card(
+        formula="a draw from Dirichlet(concentration) for each mini-batch, whatever the losses",
+        assumes="nothing: the control of a comparison",
+        costs="nothing",
+        fails="always a little: it shows what the scatter of weights alone costs",
+        reference="a control",
+    )
+
     concentration: float = 1.0
     seed: int = 0
 
@@ -38,7 +54,7 @@ class Random(MiniBatchWeighter):
         if self.concentration == 0:
             raise ValueError("Random found concentration=0; expected a number above 0, such as 1.")
 
-    def weights(self, batch: MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """A draw that does not look at the losses."""
         generator = torch.Generator().manual_seed(stage_seed(self.seed, batch.step))
         shape = torch.full((len(batch),), self.concentration, dtype=torch.float64, device="cpu")

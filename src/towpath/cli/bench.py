@@ -1,0 +1,60 @@
+"""`towpath bench`: what a run of a recipe will cost on this machine."""
+
+import argparse
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from towpath.cli.arguments import Invocation, add_recipe_settings, chosen_recipe
+from towpath.cli.parser import Commands, add_command
+from towpath.wording import say
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "bench",
+        "What a run of a recipe will cost on this machine, from one short measurement.",
+        "towpath bench --recipe quick --weighter.name tow",
+        run,
+    )
+    parser.add_argument(
+        "--recipe", metavar="RECIPE", default="demo", help="a shipped name, or a YAML file"
+    )
+    add_recipe_settings(parser)
+
+
+def naming_the_recipe(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with `bench RECIPE` spelt `bench --recipe RECIPE`.
+
+    A positional argument that may be left out would swallow the values of overrides.
+    """
+    given = list(words)
+    if given[:1] == ["bench"] and given[1:] and not given[1].startswith("-"):
+        given.insert(1, "--recipe")
+    return given
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Measure a mini-batch and say what all of them will take."""
+    from towpath.cli.progress import duration
+    from towpath.training.estimate import estimate
+    from towpath.training.loop import one_thread_a_task
+    from towpath.training.setup import prepare
+
+    recipe, call = chosen_recipe(arguments), Invocation.of(arguments)
+    with one_thread_a_task():
+        cost = estimate(prepare(recipe, call.data_root, call.allowed))
+    say(
+        console,
+        f"{recipe.name} with {recipe.weighter.name}: {cost.seconds_per_step:.2f} s a step, "
+        f"{cost.overhead:.1f} times uniform ({cost.uniform_seconds_per_step:.2f} s)",
+    )
+    say(
+        console,
+        f"expected for {recipe.training.steps} steps: {duration(cost.training_seconds)} of "
+        f"training and {duration(cost.evaluation_seconds)} of validation and test; peak memory "
+        f"{cost.peak_bytes / 2**30:.1f} GiB, of which a plan's own {cost.plan_bytes / 2**20:.0f} "
+        "MiB",
+    )

@@ -1,0 +1,143 @@
+"""`towpath compare`: several weighters on the same tasks, pairwise."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from towpath.cli.arguments import (
+    Invocation,
+    add_engine,
+    add_recipe,
+    add_seeds,
+    chosen_engine,
+    chosen_recipe,
+    chosen_seeds,
+)
+from towpath.cli.parser import Commands, add_command
+from towpath.cli.train import RUNS
+from towpath.files import inside
+from towpath.wording import say
+
+if TYPE_CHECKING:
+    from towpath.grid.choice import EngineChoice
+    from towpath.recipes.recipe import Recipe
+    from towpath.runs.comparison_spec import ComparisonSpec
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "compare",
+        "Train with several weighters on the same tasks and compare them pairwise.",
+        "towpath compare quick --weighters uniform,tow:beta=1.0 --seeds 0,1",
+        run,
+    )
+    add_recipe(parser)
+    parser.add_argument(
+        "--weighters",
+        metavar="A,B",
+        help="names, all, or referee: what a referee will ask for (default: the recipe's)",
+    )
+    add_seeds(parser)
+    add_engine(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Compare the weighters that the command line or the recipe names, in a new folder."""
+    from towpath.weighters.guide import expanded
+
+    recipe = chosen_recipe(arguments)
+    names = arguments.weighters.split(",") if arguments.weighters else recipe.compare
+    weighters = expanded(
+        [name for name in names if name.strip()],
+        trusted=recipe.trusted.count > 0,
+        mislabelled=recipe.episodes.label_noise > 0,
+    )
+    name = f"{recipe.name}-comparison"
+    out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")
+    seeds, engine = chosen_seeds(arguments), chosen_engine(arguments)
+    begin_comparing(console, out, recipe, weighters, seeds, engine, Invocation.of(arguments))
+
+
+def begin_comparing(
+    console: Console,
+    out: Path,
+    recipe: "Recipe",
+    weighters: Sequence[str],
+    seeds: Sequence[int],
+    engine: "EngineChoice",
+    call: Invocation,
+) -> "ComparisonSpec":
+    """Begin a comparison in a new folder and take it to its end; returns what is compared.
+
+    Args:
+        console: where progress and the table are shown.
+        out: the comparison's folder.
+        recipe: what is run, but for the weighter and the seed.
+        weighters: the weighters as the command line spells them, such as `tow:beta=1.0`.
+        seeds: one run each for every weighter.
+        engine: who runs the runs.
+        call: how the command was called.
+    """
+    from towpath.grid.compare import begin_comparison
+    from towpath.grid.on_ray import require_ray
+
+    if engine.engine == "ray":
+        require_ray()
+    spec = begin_comparison(
+        out, recipe, weighters, seeds, data_root=call.data_root, allowed=call.allowed
+    )
+    go_on_comparing(console, spec, engine, call)
+    return spec
+
+
+def go_on_comparing(
+    console: Console, spec: "ComparisonSpec", engine: "EngineChoice", call: Invocation
+) -> None:
+    """Run what is missing of a comparison, then show its table and draw its figures.
+
+    Args:
+        console: where progress and the table are shown.
+        spec: what is compared, and in which folder.
+        engine: who runs the runs.
+        call: how the command was called.
+    """
+    from towpath.cli.progress import ConsoleWatcher
+    from towpath.cli.reporting import reporting
+    from towpath.grid.compare import ComparisonIncompleteError, run_comparison
+    from towpath.reports import comparison_table, write_figures
+
+    out, watcher = spec.path, ConsoleWatcher(console)
+    incomplete: ComparisonIncompleteError | None = None
+    try:
+        with reporting(console, out) as reporter:
+            result = run_comparison(
+                spec,
+                reporter,
+                data_root=_lasting_data_root(call),
+                allowed=call.allowed,
+                command=call.command,
+                engine=engine.made(reporter, watcher),
+            )
+    except ComparisonIncompleteError as error:
+        result, incomplete = error.result, error
+    finally:
+        watcher.close()
+    console.print(comparison_table(result))
+    for path in write_figures(out, result):
+        say(console, f"  {path}")
+    if incomplete is not None:
+        raise incomplete
+    say(console, f"The comparison is in {out}")
+
+
+def _lasting_data_root(call: Invocation) -> str | None:
+    """The data folder also for runs on machines that do not have our environment."""
+    from towpath.data.locations import DATA_VARIABLE
+
+    return call.data_root or os.environ.get(DATA_VARIABLE)

@@ -1,0 +1,55 @@
+"""`towpath evaluate`: a trained learner on fixed test tasks."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from towpath.cli.arguments import Invocation, add_sources
+from towpath.cli.parser import Commands, UsageError, add_command
+from towpath.wording import say
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "evaluate",
+        "Accuracy of a run on fixed test tasks, with a 95% interval.",
+        "towpath evaluate runs/quick-tow-seed0 --tasks 100",
+        run,
+    )
+    parser.add_argument("folder", metavar="RUN")
+    parser.add_argument("--tasks", type=int, default=600, metavar="N")
+    add_sources(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Try the chosen parameters of a run on its test sets and show a table."""
+    from towpath.cli.progress import figure
+    from towpath.runs.folder import RunFolder
+    from towpath.training import evaluate, load
+    from towpath.training.loop import check_data
+    from towpath.training.setup import prepare
+
+    path, tasks, call = Path(arguments.folder), arguments.tasks, Invocation.of(arguments)
+    if tasks < 2:
+        raise UsageError(f"--tasks is {tasks}; expected at least 2 (an interval needs two).")
+    trained = load(path, call.allowed)
+    recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
+    setup = prepare(replace(recipe, probes=[]), call.data_root, call.allowed)
+    check_data(RunFolder.open(path), setup)
+    setup.learner.module.eval()
+    params = {name: p.to(setup.device) for name, p in trained.params.items()}
+    table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
+    for column in ("test set", "result", "worst tenth", "tasks"):
+        table.add_column(column)
+    for name in setup.tests:
+        score = evaluate(setup.objective, params, setup.test_tasks(name, tasks))
+        worst = f"{100 * score.worst_tenth:.1f}%"
+        table.add_row(name, figure(score), worst, str(tasks))
+    console.print(table)
+    policy = getattr(setup.learner.model, "norm_policy", "not stated")
+    say(console, f"normalisation: {policy}")

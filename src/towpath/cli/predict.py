@@ -1,0 +1,142 @@
+"""`towpath predict`: classes of the images of a folder, after a folder of examples."""
+
+import argparse
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from towpath.cli.arguments import Invocation, add_force, add_sources
+from towpath.cli.parser import Commands, UsageError, add_command
+from towpath.files import Output, read_bytes
+from towpath.wording import say, spreadsheet_cell
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from towpath.training import TrainedLearner
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "predict",
+        "Classify the images of a folder after adapting to a folder of examples.",
+        "towpath predict runs/quick-tow-seed0 --support examples --query new-images",
+        run,
+    )
+    parser.add_argument("folder", metavar="RUN")
+    parser.add_argument("--support", required=True, metavar="DIR", help="one folder a class")
+    parser.add_argument("--query", required=True, metavar="DIR", help="images to classify")
+    parser.add_argument("--out", default="predictions.csv", metavar="FILE")
+    add_force(parser, "a file that exists")
+    add_sources(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Write a csv of class probabilities for every image of the query folder."""
+    from towpath.training import load
+
+    output = Output(Path(arguments.out), arguments.force)
+    output.check()
+    trained = load(Path(arguments.folder), Invocation.of(arguments).allowed)
+    examples = _examples(Path(arguments.support), trained)
+    query = Path(arguments.query)
+    files = _images(query)
+    if not files:
+        raise UsageError(f"{query} has no images; expected the images to be classified.")
+    queries = _as_trained([_image(file, trained) for file in files], trained)
+    probabilities = trained.adapt(examples.images, examples.labels).predict(queries)
+    output.write(_table(files, examples.names, probabilities.tolist()))
+    classes = len(examples.names)
+    say(console, f"{len(files)} predictions over {classes} classes are in {output.path}")
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """The support set as tensors, with the names of its classes."""
+
+    images: "Tensor"  # [S, C, H, W]
+    labels: "Tensor"  # [S]
+    names: list[str]
+
+
+def _examples(support: Path, trained: "TrainedLearner") -> _Examples:
+    """The images of the support folder; UsageError where the run cannot adapt to them."""
+    import torch
+
+    classes = sorted(p for p in _listed(support) if p.is_dir() and not p.name.startswith("."))
+    if not classes:
+        raise UsageError(
+            f"{support} has no folders; expected one folder of images for each class, named after "
+            "the class."
+        )
+    ways = trained.recipe.episodes.ways
+    if not trained.learner.wants_embedding and len(classes) != ways:
+        raise UsageError(
+            f"{support} has {len(classes)} classes; expected {ways}, the ways that this run's "
+            f"{trained.recipe.learner.name} was trained with. A protonet takes any number."
+        )
+    images: list[Tensor] = []
+    labels: list[int] = []
+    for label, folder in enumerate(classes):
+        files = _images(folder)
+        if not files:
+            raise UsageError(f"{folder} has no images; expected at least one for its class.")
+        images += [_image(file, trained) for file in files]
+        labels += [label] * len(files)
+    names = [folder.name for folder in classes]
+    return _Examples(_as_trained(images, trained), torch.tensor(labels), names)
+
+
+def _listed(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; expected one. Check the path.")
+    return list(folder.iterdir())
+
+
+def _images(folder: Path) -> list[Path]:
+    from towpath.data.images import is_image_name
+
+    return [p for p in sorted(_listed(folder)) if is_image_name(p.name) and p.is_file()]
+
+
+def _image(path: Path, trained: "TrainedLearner") -> "Tensor":
+    """An image in the shape that the run was trained on, `[C, H, W]`, from 0 to 1."""
+    import torch
+
+    from towpath.data.images import decode
+    from towpath.data.source import LARGEST_IMAGE
+
+    shape = (trained.image_size, trained.image_size)
+    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), shape, trained.channels)
+    return torch.from_numpy(pixels.copy()).float() / 255
+
+
+def _as_trained(images: "list[Tensor]", trained: "TrainedLearner") -> "Tensor":
+    """Stacked, and turned to ink = 1 where the run was trained so and the paper is light."""
+    import torch
+
+    from towpath.data.registry import stores_ink_as_one
+
+    stack = torch.stack(images)
+    light = float(stack.mean()) > 0.5
+    return 1 - stack if light and stores_ink_as_one(trained.recipe.data.name) else stack
+
+
+def _table(files: list[Path], names: list[str], probabilities: list[list[float]]) -> bytes:
+    """A csv with a row for each image: its name, its class, and the probability of each class."""
+    import numpy as np
+
+    text = io.StringIO()
+    writer = csv.writer(text)
+    cells = [spreadsheet_cell(name) for name in names]
+    writer.writerow(["file", "predicted", *cells])
+    for file, row in zip(files, probabilities, strict=True):
+        chosen = cells[int(np.argmax(row))]
+        writer.writerow([spreadsheet_cell(file.name), chosen, *(f"{p:.6f}" for p in row)])
+    return text.getvalue().encode("utf-8", "surrogateescape")  # names as the disk has them

@@ -1,0 +1,38 @@
+"""`towpath report`: one page of runs and comparisons."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from towpath.cli.arguments import add_force
+from towpath.cli.parser import Commands, add_command
+from towpath.wording import say
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "report",
+        "One self-contained HTML page of runs and comparisons, finished or not.",
+        "towpath report runs/quick-comparison --out report.html",
+        run,
+    )
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="run or comparison folders")
+    parser.add_argument("--out", metavar="FILE", default="report.html")
+    parser.add_argument(
+        "--paper", action="store_true", help="the paper's own figures and tables, from its recipes"
+    )
+    add_force(parser, "a file that is no report of ours")
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Write the page and say what is missing in it."""
+    from towpath.reports import write_report
+
+    out = Path(arguments.out)
+    folders = [Path(folder) for folder in arguments.folders]
+    for line in write_report(folders, out, of_paper=arguments.paper, force=arguments.force):
+        say(console, line)
+    say(console, f"The report is in {out}")

@@ -1,0 +1,49 @@
+"""Progress while a command trains, and how to go on where it was stopped."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from towpath.cli.board import BoardReporter, require_tensorboard
+from towpath.cli.progress import ConsoleReporter
+from towpath.cli.ranks import resuming_command
+from towpath.distributed.stopping import Terminated, ranks_ended
+from towpath.distributed.torchrun import LostRankError, launched_size
+from towpath.training.reporter import Reporter
+
+
+@contextmanager
+def reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
+    """Show progress on the console until the block ends, and close it whatever happens.
+
+    A run that is stopped says how to go on with it.
+
+    Args:
+        console: where the progress is shown.
+        out: the folder of the run or of the comparison.
+        board: whether to write scalars for TensorBoard as well.
+    """
+    shown = ConsoleReporter(console)
+    reporter: ConsoleReporter | BoardReporter = shown
+    if board:
+        require_tensorboard()
+        reporter = BoardReporter(shown, out)
+    try:
+        yield reporter
+    except LostRankError as error:
+        raise LostRankError(f"{error}, then go on with: {resuming_command(out)}") from error
+    except Terminated:
+        if launched_size() > 1:
+            raise Terminated(f"{ranks_ended()}, then go on with: {resuming_command(out)}") from None
+        if not out.exists():
+            raise
+        raise Terminated(f"Stopped by SIGTERM; go on with: {resuming_command(out)}") from None
+    except KeyboardInterrupt:
+        if not out.exists():
+            raise
+        raise KeyboardInterrupt(f"Interrupted; go on with: {resuming_command(out)}") from None
+    finally:
+        shown.close()
+        reporter.close()

@@ -1,0 +1,56 @@
+"""`towpath train`: one learner with one weighter, in a new run folder."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from towpath.cli.arguments import Invocation, add_recipe, add_tensorboard, chosen_recipe
+from towpath.cli.parser import Commands, add_command
+from towpath.cli.ranks import share_tasks
+from towpath.files import inside
+from towpath.wording import say
+
+RUNS = Path("runs")
+"""Where runs go unless --out says otherwise."""
+
+
+def add(commands: Commands) -> None:
+    """Declare the command and its arguments."""
+    parser = add_command(
+        commands,
+        "train",
+        "Train one learner with one weighter. Any field of the recipe may be overridden by its "
+        "dotted name.",
+        "towpath train quick --weighter.name tow --weighter.beta 1.0",
+        run,
+    )
+    add_recipe(parser)
+    parser.add_argument("--seed", type=int, metavar="N")
+    add_tensorboard(parser)
+    share_tasks(parser)
+
+
+def run(arguments: argparse.Namespace, console: Console) -> None:
+    """Train the recipe in a new folder, with the other ranks where torchrun started several."""
+    from towpath.cli.reporting import reporting
+    from towpath.distributed.launch import launched
+    from towpath.training import train
+
+    recipe, call = chosen_recipe(arguments), Invocation.of(arguments)
+    name = f"{recipe.name}-{recipe.weighter.name}-seed{recipe.seed}"
+    out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the run")
+    with (
+        reporting(console, out, arguments.tensorboard) as reporter,
+        launched(recipe.device) as ranks,
+    ):
+        train(
+            out,
+            recipe,
+            reporter,
+            data_root=call.data_root,
+            allowed=call.allowed,
+            command=call.command,
+            ranks=ranks,
+        )
+    say(console, f"The run is in {out}")

@@ -1,0 +1,89 @@
+"""Sections on time: how soon a weighter reaches the baseline's accuracy, and what it takes."""
+
+from towpath.reports.blocks import Cell, Note, Section, Table, number, score_text, seconds_text
+from towpath.reports.reruns import label_method, study_differences
+from towpath.reports.sections import paper
+from towpath.runs.results import costs, reached
+from towpath.runs.study import Study
+
+
+def reached_section(study: Study) -> Section:
+    """The paper's claim of fewer iterations."""
+    targets, found = reached(study)
+    lead = (
+        f"The paper claims fewer iterations. Here: when did each weighter first reach the "
+        f"validation accuracy that {study.baseline} had at its end?"
+    )
+    if not targets:
+        absent = Note(f"{study.baseline} has no validation yet, so there is no goal.", "missing")
+        return Section("reached", "How soon it gets there", lead, [absent])
+    rows = []
+    for label in study.labels:
+        r, head = found.get(label), Cell(label, f"head s{study.colour(label) % 8}")
+        if r is None:
+            rows.append([head, Cell("no validation yet", "quiet wide")])
+        elif not r.reached:
+            rows.append([head, Cell(f"not reached by any of {r.seeds} seed(s)", "bad wide")])
+        else:
+            good = r.steps_ratio < 1 and label != study.baseline
+            rows.append(
+                [
+                    head,
+                    Cell(number(r.steps, 0)),
+                    Cell(f"{100 * r.steps_ratio:.0f} %", "good" if good else ""),
+                    Cell(number(r.tasks, 0)),
+                    Cell(seconds_text(r.seconds)),
+                    Cell(f"{100 * r.seconds_ratio:.0f} %" if r.seconds_ratio else "–"),
+                    Cell(f"{r.reached} of {r.seeds}"),
+                ]
+            )
+    metric = next(run.checks[0].metric for run in study.all if run.checks)
+    goal = ", ".join(score_text(t, metric) for t in targets.values())
+    unfinished = not all(run.finished for run in study.runs[study.baseline])
+    note = f"Goal: {goal}, {study.baseline}'s last validation"
+    note += " so far (it is not finished)." if unfinished else "."
+    note += " Only validated steps can be told apart. Tasks: those trained on, trusted ones that a "
+    note += "weighter trains on among them."
+    columns = ["weighter", "steps", f"of {study.baseline}'s steps", "tasks", "training"]
+    columns += [f"of {study.baseline}'s time", "seeds there"]
+    table = Table(f"Until {study.baseline}'s final accuracy", columns, rows, note)
+    return Section("reached", "How soon it gets there", lead, [table])
+
+
+def time_section(study: Study) -> Section:
+    """Running time."""
+    spent = costs(study)
+    hours = paper.TABLE_2.get(study.title, {}) if study_differences(study) == () else {}
+    if not spent:
+        return Section("time", "Running time", "", [Note("No step was timed yet.", "missing")])
+    top = max(cost.per_step for cost in spent.values())
+    columns = ["weighter", "seconds a step", "over baseline", "training", "steps"]
+    columns += [
+        "gradient evaluations",
+        *(["paper: GPU hours", "paper: over uniform"] if hours else []),
+    ]
+    rows = []
+    for label in study.labels:
+        cost, head = spent.get(label), Cell(label, f"head s{study.colour(label) % 8}")
+        if cost is None:
+            rows.append([head, Cell("not run yet", "quiet wide")])
+            continue
+        cells = [
+            head,
+            Cell(number(cost.per_step, 3), "", cost.per_step / top),
+            Cell(f"{number(cost.overhead, 2)}×" if cost.overhead else "–"),
+            Cell(seconds_text(cost.seconds) + ("" if cost.finished else " so far")),
+            Cell(number(cost.steps, 0)),
+            Cell(number(cost.evaluations, 0)),
+        ]
+        if hours:
+            own = hours.get(label_method(study, label))
+            cells.append(Cell(f"{own:.2f}" if own else "–", "quiet"))
+            cells.append(Cell(f"{own / hours['uniform']:.2f}×" if own else "–", "quiet"))
+        rows.append(cells)
+    note = (
+        "Mean over seeds. A gradient evaluation is one pass over a mini-batch's tasks for losses "
+        "and gradients; validations and tests are not counted. Clock figures come from the machine "
+        "that trained, with whatever else it was doing."
+    )
+    return Section("time", "Running time", "", [Table("Running time", columns, rows, note)])

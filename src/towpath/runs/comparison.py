@@ -1,0 +1,204 @@
+"""What came out of a comparison: the finished runs, and how they differ from the baseline.
+
+`comparison.json` of a comparison's folder holds it; what is compared is in `comparison_spec.py`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from towpath.data.registry import is_synthetic
+from towpath.files import write
+from towpath.recipes.typed import RecipeError
+from towpath.runs.belonging import regular_bytes
+from towpath.runs.comparison_spec import ComparisonSpec
+from towpath.runs.plain import Json, JsonObject, count_at, json_file, known_at, object_of, text_at
+from towpath.runs.scores import Score, SeedDifferences
+from towpath.runs.summary import Summary
+
+RESULT = "comparison.json"
+BASELINE = "uniform"
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A finished run of a comparison."""
+
+    label: str
+    folder: str
+    """its name in the comparison's folder"""
+    summary: Summary
+    overhead: float | None = None
+    """seconds a step over the baseline's of the same seed; None where that is not finished"""
+
+    def as_json(self) -> dict[str, Json]:
+        """The plain values that `from_json` takes: the summary, and what is said beside it."""
+        content = {"label": self.label, "folder": self.folder, **self.summary.as_json()}
+        if self.overhead is not None:
+            content["timing"] = {**self.summary.timing.as_json(), "overhead": self.overhead}
+        return content
+
+    @classmethod
+    def from_json(cls, content: JsonObject) -> "ComparedRun":
+        """The run of a file."""
+        return cls(
+            text_at(content, "label"),
+            text_at(content, "folder"),
+            Summary.from_json(content),
+            known_at(object_of(content["timing"], "the times of a run"), "overhead"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What `comparison.json` holds: the finished runs, and how they differ from the baseline."""
+
+    recipe: str
+    synthetic: bool
+    """whether the tasks were drawn by the program"""
+    weighters: Sequence[str]
+    """labels, in the order asked for"""
+    seeds: Sequence[int]
+    baseline: str
+    """label that the others are compared with"""
+    runs: Sequence[ComparedRun]
+    differences: Mapping[str, Mapping[str, SeedDifferences]]
+    """by label and test set"""
+
+    @property
+    def title(self) -> str:
+        """Name of the recipe, and whether its data are real."""
+        return self.recipe + (" (synthetic data)" if self.synthetic else "")
+
+    @property
+    def tests(self) -> list[str]:
+        """The test sets; none where no run is finished."""
+        return list(self.runs[0].summary.test) if self.runs else []
+
+    def of(self, label: str) -> list[ComparedRun]:
+        """The runs of a weighter, one a seed."""
+        return [run for run in self.runs if run.label == label]
+
+    def as_json(self) -> dict[str, Json]:
+        """The plain values that `from_json` takes."""
+        return {
+            "recipe": self.recipe,
+            "synthetic": self.synthetic,
+            "weighters": self.weighters,
+            "seeds": self.seeds,
+            "baseline": self.baseline,
+            "runs": [run.as_json() for run in self.runs],
+            "differences": {
+                label: {name: one.as_json() for name, one in sets.items()}
+                for label, sets in self.differences.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, content: JsonObject) -> "Comparison":
+        """The comparison of a file; TypeError or KeyError if it is none."""
+        by_label = object_of(content["differences"], "differences by label")
+        return cls(
+            recipe=text_at(content, "recipe"),
+            synthetic=bool(content.get("synthetic", False)),
+            weighters=[str(label) for label in _listed(content, "weighters")],
+            seeds=[count_at({"seed": seed}, "seed") for seed in _listed(content, "seeds")],
+            baseline=text_at(content, "baseline"),
+            runs=[
+                ComparedRun.from_json(object_of(run, "a run")) for run in _listed(content, "runs")
+            ],
+            differences={
+                label: {
+                    name: SeedDifferences.from_json(object_of(one, "a difference"))
+                    for name, one in object_of(sets, "differences by test set").items()
+                }
+                for label, sets in by_label.items()
+            },
+        )
+
+
+def _listed(content: JsonObject, key: str) -> Sequence[Json]:
+    value = content[key]
+    if not isinstance(value, list):
+        raise TypeError(f"{key} is {repr(value)[:80]}, not a list")
+    return value
+
+
+def write_comparison(path: Path, result: Comparison) -> None:
+    """Write `comparison.json` of a comparison's folder."""
+    write(path / RESULT, json_file(result.as_json()))
+
+
+def read_comparison(path: Path) -> Comparison:
+    """The `comparison.json` of a folder; RecipeError if it is not what `towpath compare` writes."""
+    content = regular_bytes(path / RESULT, "what `towpath compare` wrote")
+    try:
+        return Comparison.from_json(object_of(json.loads(content), "a comparison"))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RecipeError(
+            f"{path / RESULT} is not readable ({type(error).__name__}: {error}); expected what "
+            f"`towpath compare` wrote. Delete it and run: towpath resume {path}"
+        ) from error
+
+
+def compared(comparison: ComparisonSpec | Path) -> Comparison:
+    """Figures of the finished runs, with paired differences to the baseline.
+
+    Args:
+        comparison: what is compared, or the folder of a comparison.
+    """
+    spec = comparison
+    if not isinstance(spec, ComparisonSpec):
+        spec = ComparisonSpec.read(spec)
+    labels, runs = spec.labels, list(spec.runs())
+    baseline = BASELINE if BASELINE in labels else labels[0]
+    for run in runs:
+        spec.check_place(run)
+    found: list[tuple[str, str, Summary]] = []
+    scores: dict[str, dict[int, dict[str, Score]]] = {label: {} for label in labels}
+    for run in runs:
+        label = run.contestant.label
+        summary, own = run.folder.summary(), run.folder.evaluations()
+        if summary is not None and own is not None:
+            scores[label][run.seed] = own
+            found.append((label, run.name, summary))
+    per_step = {s.seed: s.timing.seconds_per_step for label, _, s in found if label == baseline}
+    return Comparison(
+        recipe=spec.recipe.name,
+        synthetic=is_synthetic(spec.recipe.data.name),
+        weighters=labels,
+        seeds=list(spec.seeds),
+        baseline=baseline,
+        runs=[
+            ComparedRun(
+                label,
+                name,
+                summary,
+                summary.timing.seconds_per_step / base
+                if (base := per_step.get(summary.seed))
+                else None,
+            )
+            for label, name, summary in found
+        ],
+        differences={
+            label: _differences(scores[label], scores[baseline])
+            for label in labels
+            if label != baseline
+        },
+    )
+
+
+def _differences(
+    own: Mapping[int, Mapping[str, Score]], base: Mapping[int, Mapping[str, Score]]
+) -> dict[str, SeedDifferences]:
+    """By test set: what the seeds say that both have."""
+    both = [seed for seed in own if seed in base]
+    result: dict[str, SeedDifferences] = {}
+    for name in own[both[0]] if both else ():
+        difference = SeedDifferences.between(
+            {seed: own[seed][name] for seed in both}, {seed: base[seed][name] for seed in both}
+        )
+        assert difference is not None
+        result[name] = difference
+    return result

@@ -1,0 +1,207 @@
+"""What a comparison compares: one recipe, several weighters, several seeds.
+
+`comparison.yaml` of a comparison's folder holds it. It is read once and travels as a value; the
+runs take their recipes from it. Each run folder of a comparison must be the run that its name says:
+one that was moved there from elsewhere is refused.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import yaml
+
+from towpath.files import new_folder, write
+from towpath.recipes.component import Component, Options
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.strict_yaml import load_yaml
+from towpath.recipes.typed import RecipeError, plain_value
+from towpath.runs.belonging import regular_bytes
+from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
+from towpath.runs.identity import differences
+from towpath.weighters import WEIGHTERS
+
+SPEC = "comparison.yaml"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A weighter under a label: `tow`, or `tow:beta=1.0:iterations=10`."""
+
+    text: str
+    """as the command line spells it"""
+    component: Component
+
+    @classmethod
+    def of(cls, text: str, recipe: Recipe) -> "Contestant":
+        """From the command line's words; options of the recipe's own weighter are kept."""
+        name, *settings = text.strip().split(":")
+        if settings and settings[0].isidentifier() and name not in WEIGHTERS:
+            name = f"{name}:{settings.pop(0)}"  # package.module:Class
+        component = recipe.weighter if recipe.weighter.name == name else Component(name)
+        for setting in settings:
+            key, sign, value = setting.partition("=")
+            if not sign:
+                raise RecipeError(
+                    f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
+                    "tow:beta=1.0"
+                )
+            component = component.given(**{key: plain_value(value)})
+        return cls(text, component)
+
+    @property
+    def label(self) -> str:
+        """The text as it can stand in the name of a folder."""
+        return label_of(self.text)
+
+
+def label_of(text: str) -> str:
+    """The label, and part of a folder's name, of a weighter as the command line spells it."""
+    return re.sub(r"[^\w.=+-]+", "_", text.strip())
+
+
+def run_name(label: str, seed: int) -> str:
+    """Name of a run's folder in its comparison."""
+    return f"{label}-seed{seed}"
+
+
+def is_comparison(path: Path) -> bool:
+    """Whether the folder is a comparison's."""
+    return (path / SPEC).is_file()
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What one run of a comparison is: a weighter with a seed, in a folder of its own."""
+
+    contestant: Contestant
+    seed: int
+    folder: RunFolder
+    recipe: Recipe
+    """the comparison's, with this weighter and this seed"""
+
+    @property
+    def name(self) -> str:
+        """Name of the run's folder in its comparison."""
+        return run_name(self.contestant.label, self.seed)
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """One recipe, several weighters, several seeds."""
+
+    path: Path
+    """the comparison's folder"""
+    recipe: Recipe
+    """what every run shares"""
+    contestants: tuple[Contestant, ...]
+    seeds: tuple[int, ...]
+    plain_recipe: Options = field(repr=False)
+    """the recipe's values as the file has them; not a `Recipe`, which fills in the defaults of the
+    release that reads it"""
+
+    @classmethod
+    def new(
+        cls, path: Path, recipe: Recipe, weighters: Sequence[str], seeds: Sequence[int]
+    ) -> "ComparisonSpec":
+        """What is to be compared in a new folder; RecipeError if it cannot be.
+
+        Args:
+            path: the comparison's folder.
+            recipe: what every run shares.
+            weighters: the weighters as the command line spells them.
+            seeds: those that each weighter is run with.
+        """
+        if not weighters or not seeds:
+            raise RecipeError(
+                f"compare found no {'seed' if weighters else 'weighter'}; expected at least one, "
+                f"as in {'--seeds 0,1' if weighters else '--weighters uniform,tow'}"
+            )
+        contestants = tuple(Contestant.of(text, recipe) for text in weighters)
+        labels = [contestant.label for contestant in contestants]
+        if len(set(labels)) < len(labels) or len(set(seeds)) < len(seeds):
+            raise RecipeError(
+                f"compare found weighters {labels} and seeds {list(seeds)}; expected each once."
+            )
+        for seed in seeds:
+            recipe.with_seed(seed)
+        return cls(path, recipe, contestants, tuple(seeds), recipe.as_mapping())
+
+    @classmethod
+    def read(cls, path: Path) -> "ComparisonSpec":
+        """What the file of a comparison's folder says; RecipeError if it is damaged."""
+        try:
+            content = regular_bytes(path / SPEC, "what `towpath compare` wrote")
+            found = load_yaml(content.decode("utf-8"))
+            plain = dict(found["recipe"])
+            recipe = Recipe.of(plain)
+            contestants = tuple(Contestant.of(text, recipe) for text in found["weighters"])
+            seeds = tuple(recipe.with_seed(seed).seed for seed in found["seeds"])
+        except (
+            yaml.YAMLError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            UnicodeDecodeError,
+            RecursionError,
+        ) as error:
+            raise RecipeError(
+                f"{path / SPEC} is damaged ({' '.join(str(error).split())}); expected what "
+                "`towpath compare` wrote. Start the comparison again in a new folder."
+            ) from error
+        return cls(path, recipe, contestants, seeds, plain)
+
+    def write(self) -> None:
+        """Write the file into a new folder; RecipeError if the folder holds something."""
+        with new_folder(self.path), RunFolder(self.path).held():
+            refuse_existing(self.path)  # another process may have been quicker
+            self.replace()
+
+    def replace(self) -> None:
+        """Write the file into its folder, in place of one that may be there."""
+        content = {
+            "recipe": dict(self.plain_recipe),
+            "weighters": [contestant.text for contestant in self.contestants],
+            "seeds": list(self.seeds),
+        }
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        write(self.path / SPEC, text.encode())
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the weighters, in the order in which they are compared."""
+        return [contestant.label for contestant in self.contestants]
+
+    def run(self, contestant: Contestant, seed: int) -> RunSpec:
+        """The run of a weighter with a seed, whether or not it has begun."""
+        folder = RunFolder(self.path / run_name(contestant.label, seed))
+        recipe = replace(self.recipe, weighter=contestant.component, seed=seed)
+        return RunSpec(contestant, seed, folder, recipe)
+
+    def runs(self) -> Iterator[RunSpec]:
+        """All runs, weighter by weighter."""
+        return (self.run(one, seed) for one in self.contestants for seed in self.seeds)
+
+    def check_place(self, run: RunSpec) -> None:
+        """RecipeError if the folder of a run holds another run.
+
+        The configuration in it is compared with the comparison's, so that it is noticed for run
+        folders of towpath 0.1 as well.
+        """
+        folder = run.folder
+        if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
+            return
+        try:
+            found = folder.plain_config()
+        except RecipeError:  # damaged: the run fails with the reason, and the others go on
+            return
+        weighter = run.contestant.component.as_mapping()
+        expected = {**self.plain_recipe, "weighter": weighter, "seed": run.seed}
+        other = differences(expected, found)
+        if other:
+            raise RecipeError(
+                f"{folder.path} holds another run than its name says ({', '.join(other)} differ "
+                f"from {self.path / SPEC}); expected the weighter {run.contestant.label} with seed "
+                f"{run.seed}. Move the folders back, or delete this one to run it again."
+            )

@@ -1,0 +1,93 @@
+"""`made_with` of a run's `config.yaml`: what else than the recipe is needed to run it again.
+
+It also carries the version of the folder's format. Format 2 names the kind of every record; run
+folders of towpath 0.1 say no format and are read as format 1.
+"""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from towpath.recipes.typed import RecipeError
+from towpath.runs.identity import KEY, Identity
+from towpath.runs.plain import Json, JsonObject, is_count
+
+FORMAT = 2
+"""of the files of a run folder"""
+
+
+@dataclass(frozen=True)
+class TrainedShape:
+    """What a trained model must be built with again, without the data."""
+
+    channels: int
+    image_size: int
+    ways: int
+
+
+@dataclass(frozen=True)
+class MadeWith:
+    """What a run was made with."""
+
+    shape: TrainedShape | None = None
+    """None where the file does not say it"""
+    command: str = ""
+    """the words of the command line; empty for a run made from Python"""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    identity: Identity | None = None
+    """None in a run folder of towpath 0.1"""
+    format: int = FORMAT
+
+    def as_mapping(self) -> dict[str, Json]:
+        """The plain values that `read` takes."""
+        shape = self.shape
+        content: dict[str, Json] = {"format": self.format}
+        if shape is not None:
+            content |= {
+                "channels": shape.channels,
+                "image_size": shape.image_size,
+                "ways": shape.ways,
+            }
+        content |= {"command": self.command, "versions": dict(self.versions)}
+        if self.identity is not None:
+            content[KEY] = self.identity.as_mapping()
+        return content
+
+    @classmethod
+    def read(cls, content: JsonObject, path: Path) -> "MadeWith":
+        """What a configuration says; whatever is missing is unknown.
+
+        Raises:
+            RecipeError: if the identity cannot be read, or a later release wrote the folder.
+        """
+        found = content.get("format", 1)
+        if not isinstance(found, int) or found > FORMAT:
+            raise RecipeError(
+                f"{path} has made_with.format {found!r}; expected at most {FORMAT}, which this "
+                "release of towpath writes. Use the release that trained the run."
+            )
+        sizes = [content.get(name) for name in ("channels", "image_size", "ways")]
+        counts = [size for size in sizes if isinstance(size, int) and is_count(size)]
+        versions = content.get("versions")
+        return cls(
+            shape=TrainedShape(*counts) if len(counts) == len(sizes) else None,
+            command=str(content.get("command") or ""),
+            versions={name: str(v) for name, v in versions.items()}
+            if isinstance(versions, Mapping)
+            else {},
+            identity=Identity.read(content, path),
+            format=found,
+        )
+
+
+def versions() -> dict[str, str]:
+    """What a result is made with now."""
+    return {
+        "towpath": version("towpath"),
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,107 @@
+"""What the plan of a window says of itself, as numbers in the window's first record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from towpath.runs.plain import Json, JsonObject, count_at, figures_at, known_at
+
+Series = Sequence[float | None]
+"""numbers, None for each that was not finite"""
+FOLLOWS_A_RULE = "rule"
+"""status of a window whose weights are a rule's: nothing was planned"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStatistics:
+    """The figures of a plan; None for what a plan, or the release that wrote it, does not say."""
+
+    status: str
+    """how the plan ended"""
+    weightless: int = 0
+    """mini-batches in which no task weighs anything"""
+    # the cost, before and after
+    nominal_cost: float | None = None
+    cost: float | None = None
+    predicted_decrease: float | None = None
+    actual_decrease: float | None = None
+    # the weights
+    beta: float | None = None
+    agreement: float | None = None
+    spread: float | None = None
+    effective_tasks: Series | None = None
+    """of each mini-batch"""
+    curvature_ratio: float | None = None
+    # the work: step sizes and trials of each iteration, then counts of the whole plan
+    steps: Series | None = None
+    trials: Series | None = None
+    evaluations: float | None = None
+    sketches: float | None = None
+    part_evaluations: float | None = None
+    # section 3.2 of the paper, for the same iterations and trials
+    paper_evaluations: float | None = None
+    paper_sketches: float | None = None
+    paper_linearisation: float | None = None
+    paper_backward: float | None = None
+
+    @property
+    def planned(self) -> bool:
+        """Whether something was optimised, rather than a rule followed."""
+        return self.status != FOLLOWS_A_RULE and self.steps is not None
+
+    @property
+    def iterations(self) -> int | None:
+        """Iterations that the plan took; None where it does not say."""
+        return None if self.steps is None else len(self.steps)
+
+    @property
+    def mean_step(self) -> float | None:
+        """Mean accepted step of the line search, 1 being the full one."""
+        return _mean(self.steps)
+
+    @property
+    def mean_effective_tasks(self) -> float | None:
+        """Mean over the mini-batches of the effective number of tasks."""
+        return _mean(self.effective_tasks)
+
+    def as_json(self) -> dict[str, Json]:
+        """The plain values that `from_json` takes; `weightless` only where there are any."""
+        content: dict[str, Json] = {"weightless": self.weightless} if self.weightless else {}
+        for field in fields(self):
+            if field.name != "weightless":
+                content[field.name] = getattr(self, field.name)
+        return content
+
+    @classmethod
+    def from_json(cls, content: JsonObject) -> "PlanStatistics":
+        """The statistics of a record; TypeError for a figure that is none."""
+
+        def series(name: str) -> Series | None:
+            return None if content.get(name) is None else figures_at(content, name)
+
+        return cls(
+            status=str(content.get("status", "")),
+            weightless=count_at({"weightless": 0, **content}, "weightless"),
+            nominal_cost=known_at(content, "nominal_cost"),
+            cost=known_at(content, "cost"),
+            predicted_decrease=known_at(content, "predicted_decrease"),
+            actual_decrease=known_at(content, "actual_decrease"),
+            beta=known_at(content, "beta"),
+            agreement=known_at(content, "agreement"),
+            spread=known_at(content, "spread"),
+            effective_tasks=series("effective_tasks"),
+            curvature_ratio=known_at(content, "curvature_ratio"),
+            steps=series("steps"),
+            trials=series("trials"),
+            evaluations=known_at(content, "evaluations"),
+            sketches=known_at(content, "sketches"),
+            part_evaluations=known_at(content, "part_evaluations"),
+            paper_evaluations=known_at(content, "paper_evaluations"),
+            paper_sketches=known_at(content, "paper_sketches"),
+            paper_linearisation=known_at(content, "paper_linearisation"),
+            paper_backward=known_at(content, "paper_backward"),
+        )
+
+
+def _mean(values: Series | None) -> float | None:
+    known = [value for value in values or () if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,61 @@
+"""Probes: windows of fixed tasks that are planned every so often and never learnt from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load
+from towpath.recipes.components import data_options
+from towpath.recipes.recipe import Probe, Recipe
+from towpath.recipes.typed import RecipeError
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeWindow:
+    """A probe's fixed tasks."""
+
+    probe: Probe
+    window: Sequence[Sequence[Episode]]
+
+
+def probe_tasks(
+    recipe: Recipe, probe: Probe, data_root: str | Path | None
+) -> Sequence[Sequence[Episode]]:
+    """The T x M tasks of a probe: clean ones, of its own split and stream."""
+    pool: ClassPool = load(
+        recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data)
+    )
+    if probe.groups:
+        spec = recipe.episodes
+        names = [g for g, members in pool.groups.items() if len(members) >= spec.ways]
+        pool = pool.only(sorted(names)[: probe.groups])
+    spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
+    sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
+    if probe.distinct_groups:
+        return _from_distinct_groups(sampler, probe)
+    return Windows(sampler, probe.horizon, probe.meta_batch_size).window(0)
+
+
+def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Episode]]:
+    """A window in which no two tasks of a mini-batch are of the same group.
+
+    The sampler's tasks are taken in order; one whose group the mini-batch has already is left out.
+    """
+    groups, M = len(sampler.group_frequencies), probe.meta_batch_size
+    if not sampler.spec.within_group or groups < M:
+        found = f"{groups} groups with enough classes" if sampler.spec.within_group else "none"
+        raise RecipeError(
+            f"The probe {probe.name!r} wants the {M} tasks of a mini-batch from {M} different "
+            f"groups of the {probe.split} split and found {found}; expected at least {M}, and "
+            "episodes.within_group: true. Lower the probe's meta_batch_size, or leave "
+            "distinct_groups out."
+        )
+    window: list[list[Episode]] = []
+    index = 0
+    for _ in range(probe.horizon):
+        taken: dict[str, int] = {}  # group -> index of its task
+        while len(taken) < M:
+            taken.setdefault(sampler.draw(index).group, index)
+            index += 1
+        window.append([sampler.episode(i) for i in taken.values()])
+    return window

@@ -1,0 +1,94 @@
+"""The tables of docs/weighters.md, made from the cards; and named sets of weighters.
+
+python -m towpath weighters list --markdown      what stands between the markers of that page
+"""
+
+from collections.abc import Mapping, Sequence
+
+from towpath.weighters.registry import WEIGHTERS, WeighterEntry
+
+ALL, REFEREE = "all", "referee"
+REFEREES: Mapping[str, str] = {
+    "uniform": "the baseline that every difference is taken to",
+    "exploitation": "the strongest of the paper's own baselines under wrong labels",
+    "trim": "the simplest rule that knows that wrong tasks have high losses",
+    "mixture": "the strongest rule without targets: it beat us under wrong labels",
+    "l2rw": "the best known rule with targets: one step ahead, nothing shrunk",
+    "opus": "the same in the optimiser's own geometry, by a softmax",
+    "mwl-maml": "the best known rule with targets in meta-learning: several looks ahead",
+    "doge": "targets by group, where single tasks are too noisy",
+    "tow-targets": "ours",
+    "oracle": "the bound, where labels are wrong on purpose",
+}
+"""the curated set, each with the reason why a referee will ask for it"""
+HEAD = ("rule", "in Python", "weights", "assumes", "costs beyond training", "fails", "from")
+AXES = ("rule", "horizon", "geometry", "projection", "shrinkage")
+
+
+def table() -> str:
+    """Every weighter: what it computes, assumes and costs, and when it fails."""
+    rows = [
+        (
+            f"`{name}`",
+            f"`{in_python(entry)}`",
+            entry.card.formula,
+            entry.card.assumes,
+            entry.card.costs,
+            entry.card.fails,
+            entry.card.reference,
+        )
+        for name, entry in WEIGHTERS.items()
+    ]
+    return _markdown(HEAD, rows)
+
+
+def factorial_table() -> str:
+    """The weighters that follow the targets' gradient, as points of one design."""
+    rows = []
+    for name, entry in WEIGHTERS.items():
+        point = entry.card.point
+        if point is not None:
+            axes = (point.horizon, point.geometry, point.projection, point.shrinkage)
+            rows.append((name, *axes))
+    return _markdown(AXES, rows)
+
+
+def in_python(entry: WeighterEntry) -> str:
+    """The class, with the options in which a preset differs from it."""
+    name = getattr(entry.make, "__name__", str(entry.make))
+    options = ", ".join(f"{key}={value!r}" for key, value in entry.presets.items())
+    return f"tp.{name}({options})"
+
+
+def expanded(words: list[str], *, trusted: bool, mislabelled: bool) -> list[str]:
+    """The weighters that `compare --weighters` names, `all` and `referee` spelt out.
+
+    Args:
+        words: names of weighters, with options or without, and names of sets.
+        trusted: whether the recipe has trusted tasks; the sets leave out what needs them otherwise.
+        mislabelled: whether it makes labels wrong on purpose; otherwise there is nothing for the
+            oracle to know.
+    """
+    found: list[str] = []
+    for word in words:
+        chosen = {ALL: list(WEIGHTERS), REFEREE: list(REFEREES)}.get(word.strip())
+        if chosen is None:
+            found.append(word)
+            continue
+        found += [
+            name
+            for name in chosen
+            if name not in found
+            and (trusted or not _needs_trusted(WEIGHTERS[name]))
+            and (mislabelled or name != "oracle")
+        ]
+    return found
+
+
+def _needs_trusted(entry: WeighterEntry) -> bool:
+    return entry.wants_targets({}) or bool(getattr(entry.make, "needs_trusted", False))
+
+
+def _markdown(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,19 @@
+"""`towpath evaluate`: a table of the test sets."""
+
+from tests.refusal import refused
+from towpath.cli.main import main
+
+
+def test_every_test_set_has_a_row_with_the_number_of_tasks(done, capsys):
+    assert main(["evaluate", str(done), "--tasks", "3"]) == 0
+    said = capsys.readouterr().out
+    row = next(line for line in said.splitlines() if "glyphs" in line)
+    assert "%" in row
+    assert row.split("│")[-2].strip() == "3"
+    assert "normalisation: " in said
+
+
+def test_an_interval_needs_two_tasks(done, capsys):
+    assert "--tasks is 1; expected at least 2" in refused(
+        ["evaluate", str(done), "--tasks", "1"], capsys
+    )

@@ -1,0 +1,115 @@
+"""The small experiments that must come out the same in one process and over ranks."""
+
+from typing import Any
+
+from tests.training.runs import TINY
+
+WINDOWS, HORIZON = 20, 2
+BACKTRACK = {"name": "tow", "bounds": "backtrack"}
+CASES: dict[str, dict[str, Any]] = {
+    # name: weighter, or the sections that differ
+    "uniform": {"weighter": {"name": "uniform"}},
+    "exploration": {"weighter": {"name": "exploration"}},
+    "project": {"weighter": {"name": "tow"}},
+    "backtrack": {"weighter": BACKTRACK},
+    "exact": {"weighter": {**BACKTRACK, "value": "exact"}},
+    "targets": {
+        "weighter": {"name": "tow-targets"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "rule with targets": {
+        "weighter": {"name": "l2rw"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "rule that looks ahead": {
+        "weighter": {"name": "tests.training.ahead:Ahead"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "fast": {"weighter": {"name": "tow-fast"}},
+    "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
+    "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
+}
+MORE: dict[str, dict[str, Any]] = {
+    "gradient-agreement": {"weighter": {"name": "gradient-agreement"}},
+    "influence": {
+        "weighter": {"name": "opus"},
+        "trusted": {"count": 5, "per_batch": 3},
+        "optimizer": {"name": "sgd", "meta_lr": 0.01, "momentum": 0.9},
+    },
+    "faithful": {"weighter": {"name": "tow-faithful"}},
+    "auto": {"weighter": {"name": "tow-auto", "terminal": "replay"}},
+    "fast targets": {
+        "weighter": {"name": "tow-targets-fast"},
+        "trusted": {"count": 5, "per_batch": 3},
+    },
+    "softmax": {"weighter": {"name": "tow", "normalise": "softmax", "bounds": "none"}},
+    "true adjoint": {
+        "weighter": {"name": "tow", "adjoint": "exact", "curvature": "hutchinson"},
+        "learner": {"name": "maml", "adaptation_steps": 1, "first_order": False},
+    },
+    "true adjoint, feedback": {
+        "weighter": {**BACKTRACK, "adjoint": "exact", "value": "exact"},
+        "backbone": {"name": "mlp", "hidden": [6]},
+    },
+    "momentum": {
+        "weighter": {"name": "tow"},
+        "optimizer": {"name": "sgd", "meta_lr": 0.01, "momentum": 0.9},
+    },
+    "conv": {
+        "weighter": {"name": "tow"},
+        "backbone": {"name": "conv4", "filters": 4},
+        "optimizer": {"name": "adam", "meta_lr": 1e-4},
+    },
+    "more ranks than tasks": {"weighter": {"name": "tow"}, "tasks": 2},
+}
+
+
+TRUSTED = {"count": 5, "per_batch": 3}
+RULES: dict[str, dict[str, Any]] = {
+    # one of each kind of exchange: losses, gradients, looks ahead, features, products, draws
+    **{name: {"weighter": {"name": name}} for name in ("famo", "mgda")},
+    **{
+        name: {"weighter": {"name": name}, "trusted": TRUSTED}
+        for name in (
+            *("fine-tune", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda", "doge"),
+            *("nested", "pds", "ats"),
+        )
+    },
+    "differences": {
+        "weighter": {"name": "auto-lambda", "differences": True, "rate": 0.01},
+        "trusted": TRUSTED,
+    },
+    "scheduler with an inner loop": {
+        "weighter": {"name": "ats"},
+        "trusted": TRUSTED,
+        "learner": {"name": "maml", "adaptation_steps": 1},
+    },
+}
+"""the rules of the literature"""
+
+
+def recipes(
+    cases: dict[str, dict[str, Any]],
+    tasks: int = 7,
+    windows: int = WINDOWS,
+    dtype: str = "float64",
+) -> dict[str, dict[str, Any]]:
+    """The tiny recipe for each case, without trusted tasks unless it says so."""
+    made = {}
+    for name, case in cases.items():
+        sections = {k: value for k, value in case.items() if k not in ("tasks", "horizon")}
+        horizon = case.get("horizon", HORIZON)
+        training = {
+            "steps": windows * horizon,
+            "horizon": horizon,
+            "meta_batch_size": case.get("tasks", tasks),
+            "checkpoint_every": 100,
+        }
+        common = {
+            "trusted": {},
+            "training": training,
+            "dtype": dtype,
+            "validation": {"every": 20, "tasks": 3},
+        }
+        made[name] = {**TINY, **common, **sections}
+    return made

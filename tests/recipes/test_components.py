@@ -1,0 +1,70 @@
+"""From a name in a recipe to what it names, and only from packages that were allowed."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from towpath.learners import ProtoNet
+from towpath.recipes.component import Component
+from towpath.recipes.components import (
+    data_options,
+    make_learner,
+    make_weighter,
+    named,
+    optimizer_options,
+    weighter_options,
+)
+from towpath.recipes.typed import RecipeError
+from towpath.weighters import TOW, WEIGHTERS, MiniBatchWeighter
+
+SIZES = {"channels": 1, "image_size": 16, "ways": 3, "seed": 0}
+
+
+class OwnProtoNet(ProtoNet):
+    """A learner of the user's, derived from one that wants an embedding."""
+
+
+@dataclass(frozen=True)
+class Own(MiniBatchWeighter):
+    """A weighter of the user's."""
+
+    share: float = 0.5
+
+
+def test_a_name_of_the_registry_needs_no_permission():
+    assert isinstance(make_weighter(Component("tow", {"beta": 1.0})), TOW)
+
+
+def test_a_class_of_the_users_is_imported_only_where_it_is_allowed():
+    own = Component(f"{__name__}:Own")
+    with pytest.raises(RecipeError, match="--allow-import tests if you trust that code"):
+        named(WEIGHTERS, own, "weighter")
+    assert named(WEIGHTERS, own, "weighter", ["tests"]) is Own
+    assert weighter_options(own.given(share=0.7), ["tests"]) == {"share": 0.7}
+
+
+def test_all_options_are_filled_in_and_stay_as_they_are():
+    once = weighter_options(Component("tow-targets", {"beta": 1.0}))
+    assert once["beta"] == 1.0
+    assert weighter_options(Component("tow-targets", once)) == once
+    assert optimizer_options(Component("sgd"))["momentum"] == 0.0
+
+
+def test_data_options_are_checked_by_the_loader_and_only_those_given():
+    assert data_options(Component("glyphs", {"drawings": 5})) == {"drawings": 5}
+    with pytest.raises(RecipeError, match=r"data has no option 'drawing'; .*Did you mean"):
+        data_options(Component("glyphs", {"drawing": 5}))
+    with pytest.raises(RecipeError, match=r"data\.drawings is 0; expected"):
+        data_options(Component("glyphs", {"drawings": 0}))
+
+
+def outputs(learner: Component) -> int:
+    """Outputs of the backbone that a learner gets."""
+    made = make_learner(Component("mlp", {"hidden": [4]}), learner, **SIZES, allowed=["tests"])
+    return list(made.parameters().values())[-1].shape[0]
+
+
+def test_a_learner_says_itself_whether_its_backbone_has_a_head():
+    assert outputs(Component("maml")) == 3
+    assert outputs(Component("protonet")) == 4
+    assert outputs(Component(f"{__name__}:OwnProtoNet")) == 4

@@ -1,0 +1,52 @@
+"""What came out of a comparison: compared with the baseline, and the same after reading it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.reports import synthetic
+from towpath.recipes.typed import RecipeError
+from towpath.runs.comparison import RESULT, compared, read_comparison, write_comparison
+from towpath.runs.comparison_spec import ComparisonSpec
+from towpath.runs.folder import RunFolder
+from towpath.runs.scores import SeedDifferences
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    path = tmp_path_factory.mktemp("comparison") / "both"
+    return synthetic.write_comparison(path, 6, weighters=("uniform", "tow"), seeds=(0, 3))
+
+
+def test_what_came_out_comes_back_from_its_file(finished):
+    result = compared(ComparisonSpec.read(finished))
+    write_comparison(finished, result)
+    assert read_comparison(finished) == result
+    (finished / RESULT).write_text("{}")
+    with pytest.raises(RecipeError, match=r"comparison\.json is not readable"):
+        read_comparison(finished)
+
+
+def test_the_finished_runs_are_compared_with_the_baseline(finished):
+    result = compared(ComparisonSpec.read(finished))
+    assert (result.baseline, result.tests) == ("uniform", ["omniglot"])
+    assert [run.folder for run in result.of("tow")] == ["tow-seed0", "tow-seed3"]
+    assert [run.overhead for run in result.runs] == [1.0] * 4
+    scores = {
+        label: {s: RunFolder(finished / f"{label}-seed{s}").evaluations() or {} for s in (0, 3)}
+        for label in ("uniform", "tow")
+    }
+    expected = SeedDifferences.between(
+        *({s: own["omniglot"] for s, own in scores[label].items()} for label in ("tow", "uniform"))
+    )
+    assert result.differences == {"tow": {"omniglot": expected}}
+
+
+def test_a_run_keeps_its_summary_and_says_its_overhead_under_the_clock(finished):
+    run = compared(ComparisonSpec.read(finished)).runs[2]
+    content = json.loads(json.dumps(run.as_json()))
+    assert content["timing"].pop("overhead") == 1.0
+    summary = json.loads((finished / run.folder / "summary.json").read_text())
+    assert content == {"label": "tow", "folder": "tow-seed0", **summary}
+    assert replace(run, overhead=None).as_json()["timing"] == summary["timing"]
