@@ -76,24 +76,9 @@ def test_control_knows_nothing_of_learning():
 
 LINES_OF_A_MODULE, LINES_OF_A_FUNCTION, PARAMETERS = 400, 60, 8
 
-LONG_MODULES = {
-    "cli/commands.py",
-    "cli/main.py",
-    "weighters/tow/planner.py",
-    "weighters/tow/problem.py",
-}
-LONG_FUNCTIONS = {
-    "cli/main.py: _add_runs",
-    "control/ilqr.py: ilqr",
-    "objective/objective.py: Objective.evaluate",
-    "weighters/tow/part.py: steer",
-    "weighters/tow/planner.py: TOW.plan",
-    "weighters/tow/problem.py: WindowProblem.rollout",
-}
-LONG_SIGNATURES = {
-    "objective/objective.py: Objective.evaluate",
-    "weighters/tow/problem.py: WindowProblem.__init__",
-}
+LONG_MODULES: set[str] = set()
+LONG_FUNCTIONS: set[str] = set()
+LONG_SIGNATURES: set[str] = set()
 SOURCES = sorted(ROOT.rglob("*.py"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -198,11 +183,11 @@ WITHOUT_A_TEST_FILE = {
     "": 4,
     "backbones": 2,
     "cli": 6,
-    "control": 6,
+    "control": 5,
     "curvature": 1,
     "data": 15,
     "distributed": 4,
-    "dynamics": 4,
+    "dynamics": 3,
     "grid": 6,
     "learners": 10,
     "objective": 6,

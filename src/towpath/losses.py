@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -141,10 +140,3 @@ def loss_named(name: str) -> Loss:
             "Both mean what torch.nn.functional means by them."
         )
     return LOSSES[name]
-
-
-def rademacher(shape: torch.Size, seed: int, like: Tensor) -> Tensor:
-    """Random signs, the same for every task of one shape and seed."""
-    generator = torch.Generator().manual_seed(seed)
-    signs = torch.randint(0, 2, shape, generator=generator, dtype=torch.int8, device="cpu")
-    return (2 * signs - 1).to(like)

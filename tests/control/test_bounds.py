@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 from scipy.optimize import lsq_linear, minimize
 
 import towpath as tp
+from tests.control.test_projected import programme, seeded, sizes
 from tests.weighters.problems import regression
 from towpath.control import BOUNDS, Bounds, Convex, bounds_of
 from towpath.control.bounds import Project, Simplex
-from towpath.control.projected import solve_projected
-from towpath.control.quadratic import Programme
-
-F64 = torch.float64
-seeded = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 class AtMostTwice(Convex):
@@ -23,17 +18,6 @@ class AtMostTwice(Convex):
 
     def project(self, weights, held=None):
         return weights.clamp(0.0, 2.0 / weights.shape[-1])
-
-
-def programme(seed: int, T: int, M: int, base: np.ndarray | None = None) -> Programme:
-    g = np.random.default_rng(seed)
-    root = g.standard_normal((T * M, T * M))
-    H = root @ root.T / (T * M) + 0.1 * np.eye(T * M)
-    start = np.full((T, M), 1.0 / M) if base is None else base
-    return Programme(H, g.standard_normal(T * M), start)
-
-
-sizes = {"seed": st.integers(0, 10**6), "T": st.integers(1, 4), "M": st.integers(2, 5)}
 
 
 @seeded
@@ -47,25 +31,6 @@ def test_a_box_of_the_users_is_solved_as_scipy_solves_it(seed, T, M):
     right = R @ given_.base.reshape(-1) - np.linalg.solve(R.T, given_.g)
     reference = lsq_linear(R, right, (0.0, 2.0 / M), tol=1e-14).x
     np.testing.assert_allclose(w.w, reference, atol=1e-7)
-
-
-@pytest.mark.parametrize("bounds", [Project(), Simplex()], ids=lambda b: type(b).__name__)
-@seeded
-@given(**sizes)
-def test_projected_steps_end_where_the_active_set_method_does(bounds, seed, T, M):
-    given_ = programme(seed, T, M)
-    mine = solve_projected(given_, bounds.project)
-    assert mine.finished
-    np.testing.assert_allclose(mine.w, bounds.minimise(given_).w, atol=1e-9)
-
-
-def test_projected_steps_that_run_out_say_so(monkeypatch):
-    monkeypatch.setattr("towpath.control.projected.LIMIT", 1)
-    given_ = programme(0, 3, 4)
-    out = solve_projected(given_, Project().project)
-    assert not out.finished
-    d = out.w - given_.base.reshape(-1)
-    assert 0.5 * d @ given_.H @ d + given_.g @ d <= 0.0
 
 
 @pytest.mark.parametrize("targets", [True, False])
@@ -116,14 +81,3 @@ def test_a_word_stands_for_one_object_and_an_object_for_itself():
 def test_what_is_neither_a_word_nor_bounds_is_refused(wrong):
     with pytest.raises(ValueError, match="bounds="):
         tp.TOW(bounds=wrong)
-
-
-def test_the_simplex_follows_the_mix_and_leaves_out_held_tasks():
-    gradient = torch.tensor([[1.0, 2.0, 6.0]], dtype=F64)
-    held = torch.tensor([[False, False, True]])
-    assert Simplex().followed(gradient).tolist() == [[-2.0, -1.0, 3.0]]
-    assert Simplex().followed(gradient, held).tolist() == [[-0.5, 0.5, 0.0]]
-    assert Project().followed(gradient, held) is gradient
-    uniform = torch.full((1, 3), 1 / 3, dtype=F64)
-    assert Simplex().feasible_start(uniform, held).tolist() == [[0.5, 0.5, 0.0]]
-    assert torch.equal(Simplex().feasible_start(uniform), uniform)

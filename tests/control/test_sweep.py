@@ -1,7 +1,6 @@
 """Low-rank sweep, diagonal sweep and condensed problem against dense matrices."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -14,13 +13,14 @@ from tests.oracles.low_rank import low_rank_sweep
 from towpath.control import (
     Model,
     backward_sweep,
-    condensed,
-    condensed_hessian,
     condensed_sweep,
-    costate_gradient,
 )
+from towpath.control.sweep import Sweep
 
-VALUES: dict[str, Callable[..., Any]] = {"diagonal": backward_sweep, "exact": low_rank_sweep}
+VALUES: dict[str, Callable[..., Sweep | None]] = {
+    "diagonal": backward_sweep,
+    "exact": low_rank_sweep,
+}
 problems = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 10**6),
@@ -101,57 +101,6 @@ def test_the_condensed_sweep_equals_a_dense_riccati_recursion(problem, beta):
     assert low_rank is not None
     assert_close(sweep.largest_eigenvalue, low_rank.largest_eigenvalue, 1e-9)
     assert_close(sweep.largest_gradient, low_rank.largest_gradient, 1e-9)
-
-
-@seeded
-@given(problem=problems)
-def test_the_condensed_hessian_equals_the_dense_one(problem):
-    model = dense.random_model(**problem)
-    assert_close(condensed_hessian(model), dense.condensed(model), 1e-12)
-
-
-@seeded
-@given(problem=problems, beta=betas)
-def test_the_condensed_problem_gives_the_gains_and_theta_of_the_riccati_recursion(problem, beta):
-    model = dense.random_model(**problem)
-    T, M, k, P = model.shape
-    c_u = prior_gradient(model, problem["seed"])
-    gains, theta = dense.riccati(model, c_u, beta)
-    dz = prior_gradient(dense.random_model(0, 1, k * P, 1, 1, False), problem["seed"] + 1)[0]
-    for t in range(T):
-        rest = tail(model, t)
-        H = condensed_hessian(rest) + beta * torch.eye((T - t) * M, dtype=torch.float64)
-        g = (costate_gradient(rest) + c_u[t:]).reshape(-1)
-        d = -torch.linalg.solve(H, g)
-        assert_close(d[:M], gains[t].k, 1e-9)
-        # feedback: the costate gradient of what a deviation dz costs further on
-        after = torch.linalg.solve(H, deviation_gradient(rest, dz))[:M]
-        assert_close(-after, gains[t].K @ dz, 1e-9)
-        if t == 0:
-            assert_close(float(g @ d), theta, 1e-9)
-
-
-def deviation_gradient(model, dz):
-    """b_s = F_u,s' W_{s+1} F_x,s ... F_x,1 dz for all stages s, dense."""
-    stages = dense.dense_stages(model)
-    _, W = dense.dense_end(model)
-    weights = []
-    for stage in reversed(stages):
-        weights.append(W)
-        W = stage.C_xx + stage.F_x.T @ W @ stage.F_x
-    rows = []
-    for stage, W in zip(stages, reversed(weights), strict=True):
-        dz = stage.F_x @ dz
-        rows.append(stage.F_u.T @ W @ dz)
-    return torch.cat(rows)
-
-
-@pytest.mark.parametrize("chunk", [1, 4, 5, 11, 12])
-@pytest.mark.parametrize("k", [1, 3])
-def test_chunks_of_coordinates_do_not_change_the_condensed_hessian(monkeypatch, chunk, k):
-    monkeypatch.setattr(condensed, "CHUNK", chunk)
-    model = dense.random_model(seed=3, T=3, M=2, P=11, k=k, terminal=True)
-    assert_close(condensed_hessian(model), dense.condensed(model), 1e-12)
 
 
 def test_the_reported_eigenvalue_is_the_largest_of_all_stages():

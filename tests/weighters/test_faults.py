@@ -21,7 +21,6 @@ from tests.weighters.problems import (
     snapshot,
     trained,
 )
-from towpath.weighters.tow import problem as window_module
 from towpath.weighters.tow.evaluation import own_cost
 from towpath.weighters.tow.rollout import CostTerms
 
@@ -242,13 +241,11 @@ def test_an_indefinite_curvature_still_gives_a_sound_plan(bounds, targets, optim
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("value", ["diagonal", "exact"])
 def test_a_model_that_stays_indefinite_has_a_status(bounds, value, monkeypatch):
-    own = own_cost
-
     def negative(here: Any) -> CostTerms:
-        cost = own(here)
+        cost = own_cost(here)
         return replace(cost, C_xx=torch.full_like(cost.C_xx, -1e6))
 
-    monkeypatch.setattr(window_module, "own_cost", negative)
+    monkeypatch.setattr("towpath.weighters.tow.problem.own_cost", negative)
     model, optimizer, problem = trained(nn.BatchNorm1d(8))
     objective = tp.Objective.from_function(
         lambda params, task: (functional_call(model, dict(params), (task[0],)), task[1]),

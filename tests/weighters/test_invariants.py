@@ -27,7 +27,7 @@ from tests.weighters.problems import (
     start_of,
     trained,
 )
-from towpath.control import Prior, costate_gradient
+from towpath.control import ActionPrior, costate_gradient
 from towpath.weighters.start import Start
 from towpath.weighters.tow.actions import ACTIONS
 from towpath.weighters.tow.cost import OwnTasks, TargetTasks
@@ -479,7 +479,7 @@ def test_the_gradient_in_the_actions_is_that_of_autograd(targets, optimiser, war
     )
     window = WindowProblem(setting)
     trajectory = window.rollout(lambda t, z: u[t], derivatives=True)
-    gradient = costate_gradient(window.model(trajectory)) + Prior(2.0, 1 / 3).gradient(u)
+    gradient = costate_gradient(window.model(trajectory)) + ActionPrior(2.0, 1 / 3).gradient(u)
     leaf = u.clone().requires_grad_()
     (expected,) = torch.autograd.grad(problem.cost(leaf, 2.0, softmax=softmax), leaf)
     torch.testing.assert_close(gradient, expected, rtol=1e-8, atol=1e-10)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 from scipy.optimize import minimize
 from torch import Tensor
 
@@ -15,11 +14,11 @@ from tests.curvature.tasks import plain
 from tests.curvature.test_gauss_newton import diagonals
 from tests.oracles.low_rank import low_rank_sweep
 from tests.oracles.training import random_tasks
-from tests.weighters.problems import F64, Problem, linear, quadratic, regression, start_of
-from towpath.control import Model, Prior, StageModel, TerminalCost
-from towpath.control.bounds import Project
-from towpath.control.descent import Direction, constrained, feedback
+from tests.weighters.problems import F64, Problem, quadratic, regression, start_of
 from towpath.control.sweep import SWEEPS
+from towpath.recipes.component import Component
+from towpath.recipes.components import weighter_options
+from towpath.recipes.typed import RecipeError
 from towpath.weighters.start import Start
 from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.problem import WindowProblem
@@ -82,74 +81,6 @@ def test_replay_counts_the_last_mini_batch_after_its_step(beta):
         options={"ftol": 1e-15, "gtol": 1e-10},
     )
     assert plan.cost == pytest.approx(best.fun, rel=1e-6)
-
-
-# scale="mini-batch"
-
-
-@pytest.mark.parametrize("optimiser", ["momentum", "adam"])
-def test_one_beta_a_mini_batch_is_the_largest_gradient_of_each_over_the_spread(optimiser):
-    T, M, spread = 3, 4, 0.5
-    problem = start_of(regression(T, M, seed=3, samples=4), optimiser)
-    u = torch.full((T, M), 1 / M, dtype=F64, requires_grad=True)
-    (g0,) = torch.autograd.grad(problem.cost(u, 0.0), u)  # the state cost's, by autograd
-    g0 = g0 - g0.mean(1, keepdim=True)
-    betas = M * g0.abs().amax(1) / spread
-    assert float(betas.max() / betas.min()) > 1.5, "equal betas would prove little"
-    tow = tp.TOW(
-        beta="auto",
-        scale="mini-batch",
-        bounds="simplex",
-        adjoint="exact",
-        shrink="none",
-        spread=spread,
-        curvature="none",
-        iterations=1,
-    )
-    plan = problem.plan(tow)
-    assert plan.beta == pytest.approx(float(betas.max()), rel=1e-8)
-    assert plan.history[0].eps == 1.0
-    # without curvature the model's best weights are 1/M - g0 / beta_t
-    torch.testing.assert_close(plan.weights, 1 / M - g0 / betas[:, None], rtol=0, atol=1e-8)
-    prior = 0.5 * float((betas[:, None] * (plan.weights - 1 / M) ** 2).sum())
-    assert plan.cost == pytest.approx(problem.value(plan.weights, 0.0) + prior, rel=1e-10)
-
-
-def test_a_mini_batch_without_influence_does_not_move_on_rounding():
-    problem = regression(3, 4, seed=3).without_targets()
-    plan = problem.plan(tp.TOW(beta="auto", scale="mini-batch", bounds="simplex"))
-    assert torch.equal(plan.weights[-1], torch.full((4,), 0.25, dtype=F64))
-    assert float((plan.weights[0] - 0.25).abs().max()) > 1e-3
-
-
-# nominal="random"
-
-
-def test_random_nominals_are_draws_of_a_flat_dirichlet():
-    M = 3
-    task = (torch.zeros(1, 1, dtype=F64), torch.zeros(1, dtype=F64))
-    params = {"w": torch.zeros(1, dtype=F64)}
-    objective = tp.Objective.from_function(linear, loss="mse")
-    plan = tp.TOW(nominal="random", iterations=0).plan(
-        objective, params, tp.SGD(lr=0.1).init(params), [[task] * M] * 400, seed=5
-    )
-    w = plan.weights.numpy()
-    np.testing.assert_allclose(w.sum(1), 1.0)
-    for i in range(M):  # the marginals of Dirichlet(1, ..., 1) are Beta(1, M - 1)
-        assert stats.kstest(w[:, i], stats.beta(1, M - 1).cdf).pvalue > 1e-3
-    assert abs(np.corrcoef(w[:-1, 0], w[1:, 0])[0, 1]) < 0.2, "a new draw each mini-batch"
-
-
-@pytest.mark.parametrize("bounds", ["project", "simplex", "backtrack"])
-def test_from_any_random_nominal_the_plan_is_no_worse(bounds):
-    problem = regression(3, 4, seed=2, samples=3)
-    for seed in range(4):
-        tow = tp.TOW(nominal="random", beta=0.2, bounds=bounds)
-        start = problem.plan(replace(tow, iterations=0), seed=seed)
-        plan = problem.plan(tow, seed=seed)
-        by_hand = problem.value(start.weights, 0.2)
-        assert plan.nominal_cost == pytest.approx(by_hand, rel=1e-10)
-        assert plan.cost <= plan.nominal_cost
 
 
 # curvature="hutchinson" and probes
@@ -222,62 +153,6 @@ def test_hessian_products_of_the_exact_adjoint_are_counted():
     assert problem.plan(tp.TOW(beta=1.0)).products == 0
 
 
-# rho I where the model is indefinite
-
-
-def crafted(curvature: float) -> Model:
-    """Two stages of plain SGD in one coordinate; the final cost is concave if curvature < 0."""
-    one, zero = torch.ones(1, dtype=F64), torch.zeros(1, dtype=F64)
-    stage = StageModel(
-        A=one[None, None],
-        b=-one[None],
-        J=torch.tensor([[1.0], [0.5]], dtype=F64),
-        c_x=zero,
-        C_xx=zero,
-    )
-    return Model([stage, stage], TerminalCost(one, curvature * one))
-
-
-def first_shift(Q: np.ndarray) -> float:
-    """The first of 1e-6, 1e-5, ... times the largest diagonal entry that makes Q definite."""
-    assert np.linalg.eigvalsh(Q)[0] < 0
-    ladder = [1e-6 * np.abs(np.diag(Q)).max() * 10.0**n for n in range(7)]
-    return next(r for r in ladder if np.linalg.eigvalsh(Q + r * np.eye(len(Q)))[0] > 0)
-
-
-@pytest.mark.parametrize("curvature", [-0.401, -0.45])
-def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvature):
-    beta, u = 1.0, torch.full((2, 2), 0.5, dtype=F64)
-    direction = constrained(crafted(curvature), u, Prior(beta, 0.5), Project())
-    assert isinstance(direction, Direction)
-    # by hand: the state moves by s = -(J'u_1 + J'u_2) and costs s + curvature/2 s^2
-    j = np.array([1.0, 0.5, 1.0, 0.5])
-    H, g = beta * np.eye(4) + curvature * np.outer(j, j), -j
-    rho = first_shift(H)
-    w = torch.stack([direction.policy(1.0)(t, u) for t in range(2)]).numpy().reshape(-1)
-    np.testing.assert_allclose(w, 0.5 - np.linalg.solve(H + rho * np.eye(4), g), rtol=1e-9)
-    assert direction.theta == pytest.approx(float(g @ (w - 0.5)))
-    assert direction.theta < 0
-
-
-@pytest.mark.parametrize("value", ["diagonal", "exact"])
-def test_the_feedback_sweep_shifts_the_stage_that_is_indefinite(value):
-    beta, C, u = 1.0, -0.41, torch.full((2, 2), 0.5, dtype=F64)
-    states = [torch.zeros(1, 1, dtype=F64)] * 2
-    direction = feedback(crafted(C), u, states, Prior(beta, 0.5), value)
-    assert isinstance(direction, Direction)
-    # by hand, the last stage first: Q_uu = beta I + C j j', q_u = -j, Q_xu = -C j
-    j = np.array([1.0, 0.5])
-    Q = beta * np.eye(2) + C * np.outer(j, j)
-    k = np.linalg.solve(Q, j)
-    V, v = C - C * C * j @ np.linalg.solve(Q, j), 1.0 - C * j @ k
-    Q = beta * np.eye(2) + V * np.outer(j, j)
-    first = np.linalg.solve(Q + first_shift(Q) * np.eye(2), v * j)
-    np.testing.assert_allclose(direction.policy(1.0)(1, states[1]), 0.5 + k, rtol=1e-9)
-    np.testing.assert_allclose(direction.policy(1.0)(0, states[0]), 0.5 + first, rtol=1e-9)
-    assert direction.theta < 0
-
-
 # bounds="backtrack"
 
 
@@ -292,3 +167,22 @@ def test_the_exact_value_gives_the_same_plan_as_a_low_rank_sweep(optimiser, monk
     torch.testing.assert_close(condensed.weights, low_rank.weights, rtol=1e-9, atol=1e-11)
     diagonal = problem.plan(replace(tow, value="diagonal"))
     assert float((diagonal.weights - condensed.weights).abs().max()) > 1e-9
+
+
+# objects in place of words
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"bounds": "towpath.control.bounds.Simplex"},
+        {"bounds": {"class_path": "towpath.control.bounds.Simplex"}},
+        {"cost": "towpath.weighters.tow.cost.OwnTasks"},
+        {"cost": {"class_path": "towpath.weighters.tow.cost.OwnTasks"}},
+    ],
+)
+def test_a_recipe_names_bounds_by_a_word_and_never_a_class(option):
+    with pytest.raises(RecipeError):
+        weighter_options(Component("tow", option))
+    assert weighter_options(Component("tow", {"bounds": "simplex"}))["bounds"] == "simplex"
+    assert "cost" not in weighter_options(Component("tow"))

@@ -14,7 +14,7 @@ from tests.weighters.test_lookahead import RULE, TARGETS, WINDOW, Step, trained
 from tests.weighters.test_targets import OBJECTIVE, loss
 from towpath.weighters.rules.influence import drawn
 from towpath.weighters.rules.scheduler import LAYOUT, log_likelihood
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 
 class Reference(nn.Module):

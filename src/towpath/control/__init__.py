@@ -3,7 +3,7 @@
 from towpath.control.bounds import BOUNDS, Bounds, BoundsKind, Convex, bounds_of
 from towpath.control.condensed import condensed_hessian
 from towpath.control.ilqr import Improvement, Iteration, ilqr
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.search import Search
 from towpath.control.stage import (
     ExactProduct,
@@ -19,6 +19,7 @@ from towpath.control.trajectory import Allows, Policy, Problem, Trajectory, Work
 
 __all__ = [
     "BOUNDS",
+    "ActionPrior",
     "Allows",
     "Bounds",
     "BoundsKind",
@@ -28,7 +29,6 @@ __all__ = [
     "Iteration",
     "Model",
     "Policy",
-    "Prior",
     "Problem",
     "Search",
     "StageModel",

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from towpath.control.condensed import condensed_hessian
 from towpath.control.factor import factorise
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.quadratic import Programme, Solution
 from towpath.control.stage import Model, costate_gradient
 from towpath.control.status import Status
@@ -52,7 +52,7 @@ class Direction:
 
 
 def feedback(
-    model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: Prior, value: ValueKind
+    model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: ActionPrior, value: ValueKind
 ) -> Direction | Status:
     """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`.
 
@@ -100,7 +100,7 @@ class FeasibleSet(Protocol):
 
 
 def constrained(
-    model: Model, actions: Tensor, prior: Prior, feasible: FeasibleSet
+    model: Model, actions: Tensor, prior: ActionPrior, feasible: FeasibleSet
 ) -> Direction | Status:
     """Open loop: `u(eps) = (1 - eps) u^ + eps w`, w the best feasible weights of the model.
 

@@ -11,7 +11,7 @@ from typing import Generic
 
 from towpath.control.bounds.bounds import Bounds
 from towpath.control.descent import Direction
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.search import Search, Step
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind
@@ -50,7 +50,7 @@ class Improvement(Generic[Kept]):
     """what the accepted one is no worse than, if not the nominal that was given"""
 
 
-def rounding(problem: Problem[Kept], trajectory: Trajectory[Kept], prior: Prior) -> float:
+def rounding(problem: Problem[Kept], trajectory: Trajectory[Kept], prior: ActionPrior) -> float:
     """By how much the cost of a trajectory may be off because numbers are rounded."""
     return ROUNDINGS * problem.epsilon * trajectory.magnitude(prior)
 
@@ -58,7 +58,7 @@ def rounding(problem: Problem[Kept], trajectory: Trajectory[Kept], prior: Prior)
 def ilqr(
     problem: Problem[Kept],
     nominal: Trajectory[Kept],
-    prior: Prior,
+    prior: ActionPrior,
     *,
     bounds: Bounds,
     value: ValueKind,
@@ -120,7 +120,7 @@ def ilqr(
 def _direction(
     problem: Problem[Kept],
     current: Trajectory[Kept],
-    prior: Prior,
+    prior: ActionPrior,
     bounds: Bounds,
     value: ValueKind,
 ) -> Direction | Status:
@@ -130,7 +130,11 @@ def _direction(
 
 
 def _line(
-    current: Trajectory[Kept], direction: Direction, step: Step[Kept], prior: Prior, seconds: float
+    current: Trajectory[Kept],
+    direction: Direction,
+    step: Step[Kept],
+    prior: ActionPrior,
+    seconds: float,
 ) -> Iteration:
     """What one iteration did."""
     before = current.cost(prior)

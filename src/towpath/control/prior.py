@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Prior:
+class ActionPrior:
     """`beta/2 |u - mu|^2` for each mini-batch; `scales` multiply beta mini-batch by mini-batch."""
 
     beta: float

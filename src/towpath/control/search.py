@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from towpath.control.descent import Direction
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.trajectory import Allows, Kept, Problem, Trajectory, Work
 
 FREE_HALVINGS = 30
@@ -34,7 +34,7 @@ class Search:
         direction: Direction,
         problem: Problem[Kept],
         current: Trajectory[Kept],
-        prior: Prior,
+        prior: ActionPrior,
         *,
         slack: float,
         allows: Allows,

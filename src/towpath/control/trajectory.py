@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor
 
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.stage import Model
 
 Kept = TypeVar("Kept")
@@ -57,11 +57,11 @@ class Trajectory(Generic[Kept]):
     # what the problem needs to model it
     kept: Kept
 
-    def cost(self, prior: Prior) -> float:
+    def cost(self, prior: ActionPrior) -> float:
         """J, prior included."""
         return math.fsum(self.state_costs) + prior.cost(self.actions)
 
-    def magnitude(self, prior: Prior) -> float:
+    def magnitude(self, prior: ActionPrior) -> float:
         """sum |c_t|: what the rounding of J is relative to."""
         return math.fsum(abs(c) for c in self.state_costs) + prior.cost(self.actions)
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from towpath.losses import Loss, rademacher
+from towpath.curvature.signs import rademacher
+from towpath.losses import Loss
 
 Backward = Callable[[Tensor, Tensor], Tensor]
 """(outputs, cotangent) -> vector-Jacobian product `[P]`; the graph stays alive."""
@@ -37,7 +38,15 @@ def backward_to(leaves: Sequence[Tensor]) -> Backward:
 
 
 def sketch(outputs: Tensor, loss: Loss, backward: Backward, *, probes: int, seed: int) -> Tensor:
-    """Unbiased estimate of h `[P]` from `probes` backward passes."""
+    """Unbiased estimate of h `[P]` from `probes` backward passes.
+
+    Args:
+        outputs: the task's outputs, with their graph.
+        loss: the loss of these outputs.
+        backward: a backward pass to the parameters.
+        probes: how many passes are averaged.
+        seed: of the signs; the same for every task.
+    """
     rows = loss.rows(outputs)  # [n, C], part of the graph
     values = rows.detach()
     total: Tensor | None = None

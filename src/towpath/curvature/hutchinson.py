@@ -9,14 +9,21 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from towpath.losses import rademacher
+from towpath.curvature.signs import rademacher
 
 Product = Callable[[Tensor], Tensor]
 """vector `[P]` -> Hessian times vector `[P]`."""
 
 
 def hutchinson(product: Product, like: Tensor, *, probes: int, seed: int) -> Tensor:
-    """Estimate of the Hessian's diagonal `[P]` from `probes` Hessian-vector products."""
+    """Estimate of the Hessian's diagonal `[P]` from `probes` Hessian-vector products.
+
+    Args:
+        product: a Hessian-vector product.
+        like: a vector of the parameters' size, dtype and device.
+        probes: how many products are averaged.
+        seed: of the signs; the same for every task.
+    """
     total = torch.zeros_like(like)
     for probe in range(probes):
         e = rademacher(like.shape, seed + probe, like)

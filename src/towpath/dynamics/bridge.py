@@ -71,7 +71,14 @@ def read_torch(
 def write_torch(
     model: nn.Module, optimizer: torch.optim.Optimizer, layout: Layout, state: State
 ) -> None:
-    """Parameters and moments as after the planned steps; the objects stay the same objects."""
+    """Parameters and moments as after the planned steps; the objects stay the same objects.
+
+    Args:
+        model: whose parameters are written.
+        optimizer: whose moments are written.
+        layout: the order of the parameters in the state.
+        state: after the planned steps.
+    """
     held = dict(model.named_parameters())
     values = layout.unflatten(state.x)
     moments = [layout.unflatten(slot) for slot in state.slots]

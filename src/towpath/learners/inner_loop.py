@@ -38,6 +38,13 @@ def gradient_steps(
 
     Works wherever it is called: gradients of the support loss are taken under `torch.no_grad()`
     and `torch.inference_mode()` too.
+
+    Args:
+        support_loss: the loss of the support set under given weights.
+        params: the weights before the first step.
+        rates: the learning rate of each weight.
+        steps: how many steps are taken.
+        first_order: whether second derivatives are left out.
     """
     sources = [*params.values(), *(rate for rate in rates.values() if isinstance(rate, Tensor))]
     outer_graph = torch.is_grad_enabled() and any(source.requires_grad for source in sources)

@@ -70,7 +70,14 @@ def updates_of(
     after: Mapping[str, Tensor],
     prefix: str,
 ) -> Iterator[StatisticsUpdate]:
-    """What a pass that led from the buffers `before` to `after` added to those in use."""
+    """What a pass that led from the buffers `before` to `after` added to those in use.
+
+    Args:
+        layers: the norm layers by name.
+        before: the buffers as the pass found them.
+        after: the buffers as the pass left them.
+        prefix: stands before a layer's name in the module that owns the buffers.
+    """
     for layer, module in layers.items():
         counted = int(after[layer + COUNT] - before[layer + COUNT])
         pairs = [(before[layer + name], after[layer + name]) for name in RUNNING]

@@ -7,7 +7,7 @@ In one process both are J itself. What is known of every task on every rank (`Kn
 numbers a task.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -136,8 +136,14 @@ class Answers:
         """parameters that no task has used so far"""
         self.updates: list[StatisticsUpdate] = []
 
+    def filled(self, asked: Sequence[int], said: Iterator[TaskSaid], ranks: int) -> "Answers":
+        """These answers with those of the tasks `asked`, of which every rank has each R-th."""
+        for i, answer in zip(asked, said, strict=True):
+            self.take(i, i // ranks, answer)
+        return self
+
     def take(self, i: int, row: int, said: TaskSaid) -> None:
-        """Task i of the mini-batch, which is this rank's `row`-th."""
+        """Note the answer of task i of the mini-batch, which is this rank's `row`-th."""
         self.losses[row] = said.loss
         if said.accuracy is None:
             self.has_accuracy = False

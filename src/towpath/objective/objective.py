@@ -35,6 +35,7 @@ from towpath.objective.task import (
     gradient_pieces,
     hessian_product,
     joined,
+    losses_alone,
 )
 
 
@@ -80,10 +81,14 @@ class Objective:
         part: Part | None = None,
         ranks: Ranks = ALONE,
     ) -> "Objective":
-        """An objective from `fn(params, task) -> (output, target)`; tasks are any objects.
+        """An objective from a function of your own; tasks are any objects.
 
-        `part(task, share)` gives a task with a share of the query samples, for plans that look
-        at a part of them (`TOW.fast()`); episodes know by themselves.
+        Args:
+            fn: `fn(params, task) -> (output, target)`.
+            loss: the loss between output and target, "cross_entropy" or "mse".
+            part: `part(task, share)` gives a task with a share of the query samples, for plans that
+                look at a part of them (`TOW.fast()`); episodes know by themselves.
+            ranks: the processes that share the tasks.
         """
         return cls(FunctionTasks(fn, loss, part), ranks=ranks)
 
@@ -96,7 +101,7 @@ class Objective:
         """The loss between outputs and targets."""
         return self.source.loss
 
-    # More than eight parameters: each is a question of its own that callers leave out.
+    # Ten parameters because each is a question of its own, which most callers leave out.
     def evaluate(
         self,
         params: Params,
@@ -139,10 +144,9 @@ class Objective:
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskSaid:
             part = None if watched is None else watched[i]
             graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from, part)
-            if gradients:
-                return derivatives(graph, self.loss, kind, probes, seed)
-            nothing: frozenset[str] = frozenset()
-            return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
+            if not gradients:
+                return losses_alone(graph)
+            return derivatives(graph, self.loss, kind, probes, seed)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             answers = Answers(
@@ -153,16 +157,11 @@ class Objective:
                 watched=watched is not None,
                 unused=set(leaves) if gradients and all_used else set(),
             )
-            for i, answer in zip(asked, said, strict=True):
-                answers.take(i, i // self.ranks.size, answer)
-            return answers
+            return answers.filled(asked, said, self.ranks.size)
 
-        device = next(iter(leaves.values())).device
-        answers = collected(self.source, ask, asked, Draws(seed, first), device, gather)
-        any_asked = len(skip) < M
-        return self._evaluation(
-            answers, list(leaves), M, any_asked=any_asked, columns=columns and gradients
-        )
+        answers = collected(self.source, ask, asked, Draws(seed, first), _device(leaves), gather)
+        by_column, any_asked = columns and gradients, len(skip) < M
+        return self._evaluation(answers, list(leaves), M, any_asked=any_asked, columns=by_column)
 
     def _evaluation(
         self, answers: Answers, names: Sequence[str], M: int, *, any_asked: bool, columns: bool
@@ -220,6 +219,14 @@ class Objective:
         """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss.
 
         Of several ranks each gives and gets its own coordinates only.
+
+        Args:
+            params: the parameters by name.
+            tasks: M tasks.
+            weights: `[M]`, of the tasks' losses.
+            vector: `[P]`, at the rank's own coordinates.
+            skip: indices of tasks that are left out.
+            seed: random draws of the tasks.
         """
         leaves = _leaves(params)
         vector = self.ranks.joined(vector, Layout.of(leaves).total)
@@ -253,12 +260,16 @@ class Objective:
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
         """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
         it has none. Every rank computes those of all tasks."""
-        device = next(iter(params.values())).device
 
         def ask(function: TaskFunction, i: int, own: int | None) -> Tensor:  # noqa: ARG001
             return features(function, params, tasks[i])
 
-        return collected(self.source, ask, range(len(tasks)), Draws(seed), device, list)
+        return collected(self.source, ask, range(len(tasks)), Draws(seed), _device(params), list)
+
+
+def _device(params: Params) -> torch.device:
+    """Where the parameters are; they are all in one place."""
+    return next(iter(params.values())).device
 
 
 def _leaves(params: Params) -> dict[str, Tensor]:

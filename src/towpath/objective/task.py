@@ -1,7 +1,7 @@
 """What one task says at given parameters, from one graph: loss, gradient, curvature.
 
 A task may be watched on a part of its query set besides: the loss there, after the same adaptation,
-for a forward pass of the part more.
+costs one more forward pass of the part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -90,7 +90,14 @@ def forward(
 ) -> Graph:
     """The one forward pass of a task.
 
-    `seed` is what the generators are set to; None where the model is known to draw nothing.
+    Args:
+        function: the task function.
+        kind: the loss between its outputs and targets.
+        leaves: the parameters, with gradients required.
+        task: the task.
+        index: its number in the mini-batch, for messages.
+        seed: what the generators are set to; None where the model is known to draw nothing.
+        part: the task with a part of its query set, whose loss is wanted besides, or None.
     """
     watched = None
     try:
@@ -136,7 +143,15 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
 def derivatives(
     graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
 ) -> TaskSaid:
-    """Gradient and curvature from the graph of the forward pass."""
+    """Gradient and curvature from the graph of the forward pass.
+
+    Args:
+        graph: of the forward pass.
+        kind: the loss.
+        curvature: which diagonal is wanted, or "none".
+        probes: draws of a sketched one.
+        seed: of these draws.
+    """
     pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
     gradient = joined(pieces, graph.leaves)
     h: Tensor | None = None
@@ -166,6 +181,12 @@ def derivatives(
     )
 
 
+def losses_alone(graph: Graph) -> TaskSaid:
+    """The plain numbers of a forward pass whose gradient nobody wants."""
+    nothing: frozenset[str] = frozenset()
+    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
+
+
 def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
     """The loss's gradient in each leaf, None for a leaf that it does not depend on."""
     if not graph.loss.requires_grad:
@@ -192,7 +213,14 @@ def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
 def hessian_product(
     gradient: Tensor, leaves: Params, vector: Tensor, *, keep: bool = False
 ) -> Tensor:
-    """`(d gradient / d leaves)' vector`; zero where the gradient is constant."""
+    """`(d gradient / d leaves)' vector`; zero where the gradient is constant.
+
+    Args:
+        gradient: `[P]`, with its graph.
+        leaves: the parameters.
+        vector: `[P]`.
+        keep: whether the graph will be used again.
+    """
     if not gradient.requires_grad:
         return torch.zeros_like(vector)
     pieces = torch.autograd.grad(

@@ -17,7 +17,7 @@ import torch
 from towpath.learners import Learner
 from towpath.objective.draws import become_helper
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 Modes = tuple[bool, ...]
 
 
@@ -45,7 +45,7 @@ class Workers:
     def _modes(self) -> Modes:
         return tuple(module.training for module in self._learner.module.modules())
 
-    def map(self, work: Callable[[Learner, int], Result], items: Sequence[int]) -> Iterator[Result]:
+    def map(self, work: Callable[[Learner, int], Answer], items: Sequence[int]) -> Iterator[Answer]:
         """`work(learner, item)` for each item; results in the order of the items."""
         if self._count == 1 or len(items) < 2:
             return (work(self._learner, item) for item in items)

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from towpath.control import Prior, Status, Trajectory, costate_gradient
+from towpath.control import ActionPrior, Status, Trajectory, costate_gradient
 from towpath.control.bounds import bounds_of
 from towpath.dynamics import OptimiserState, plain_sgd
 from towpath.objective import Objective
@@ -129,7 +129,7 @@ class PDS:
             WindowProblem(training),
             equal if weights is None else weights,
             bounds_of("project"),
-            GivenBeta(Prior(math.inf, 1.0 / M)),
+            GivenBeta(ActionPrior(math.inf, 1.0 / M)),
             Staying(),
             began,
         )

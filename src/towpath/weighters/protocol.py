@@ -29,7 +29,18 @@ class Weighter(Protocol):
         state: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Plan:
-        """Weights of a window and the state that training with them leads to."""
+        """Weights of a window and the state that training with them leads to.
+
+        Args:
+            objective: losses of the tasks.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks, for a weighter that wants them.
+            muted: tasks to leave out because their numbers are not finite.
+            state: what the weighter remembered from the window before.
+            seed: all randomness of the plan.
+        """
         ...
 
 

@@ -20,7 +20,7 @@ from towpath.objective import Evaluation, Objective
 from towpath.objective.draws import evaluating
 from towpath.objective.live import LiveModel, Values
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 Window = Sequence[Sequence[Any]]
 """T mini-batches of M tasks."""
 ModelLike = nn.Module | Mapping[str, Tensor]
@@ -62,7 +62,7 @@ class Start:
                 )
         return cls(layout, held, held.at(x), live, buffers)
 
-    def untouched(self, evaluate: Callable[[], Result]) -> Result:
+    def untouched(self, evaluate: Callable[[], Answer]) -> Answer:
         """An evaluation that leaves the model as it is."""
         with evaluating(), self.live.at(self.buffers):
             return evaluate()

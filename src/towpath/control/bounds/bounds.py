@@ -19,7 +19,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from towpath.control.descent import Direction, constrained, feedback
-from towpath.control.prior import Prior
+from towpath.control.prior import ActionPrior
 from towpath.control.projected import solve_projected
 from towpath.control.quadratic import Programme, Solution
 from towpath.control.stage import Model
@@ -43,7 +43,7 @@ class Bounds(ABC):
         model: Model,
         actions: Tensor,
         states: Sequence[Tensor],
-        prior: Prior,
+        prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
         """Which way to go from a trajectory, or why there is no way.
@@ -79,10 +79,18 @@ class ClosedLoop(Bounds):
         model: Model,
         actions: Tensor,
         states: Sequence[Tensor],
-        prior: Prior,
+        prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
-        """The gains of the sweep."""
+        """The gains of the sweep.
+
+        Args:
+            model: the linear-quadratic model of the trajectory.
+            actions: `[T, M]`, those of the trajectory.
+            states: its states z_t `[k, P]`.
+            prior: the prior of the weights.
+            value: which value function the gains come from.
+        """
         return feedback(model, actions, states, prior, value)
 
 
@@ -105,10 +113,18 @@ class Convex(Bounds):
         model: Model,
         actions: Tensor,
         states: Sequence[Tensor],  # noqa: ARG002  an open loop does not look at the states
-        prior: Prior,
+        prior: ActionPrior,
         value: ValueKind,  # noqa: ARG002  the condensed problem is exact
     ) -> Direction | Status:
-        """The best feasible weights of the condensed problem."""
+        """The best feasible weights of the condensed problem.
+
+        Args:
+            model: the linear-quadratic model of the trajectory.
+            actions: `[T, M]`, those of the trajectory.
+            states: not looked at.
+            prior: the prior of the weights.
+            value: not looked at.
+        """
         return constrained(model, actions, prior, self)
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:

@@ -25,7 +25,7 @@ from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.trained import column, step_vector, untrained
-from towpath.weighters.tow.problem import stage_seed
+from towpath.weighters.seeds import stage_seed
 
 INPUTS, UNITS, PERCENTS, PROGRESS, HEAD = 3, 10, 100, 5, 20
 CELLS = 2 * INPUTS

@@ -103,7 +103,14 @@ class Evaluator:
         return StageAnswer(here, buffers, work)
 
     def cost(self, t: int, state: State, asked: CostTasks, *, derivatives: bool) -> CostAnswer:
-        """Losses of the cost's tasks at the state after the step of mini-batch t."""
+        """Losses of the cost's tasks at the state after the step of mini-batch t.
+
+        Args:
+            t: the mini-batch.
+            state: parameters and moments after its step.
+            asked: the tasks.
+            derivatives: whether the rollout will be modelled.
+        """
         setting, modelling = self.setting, self.setting.modelling
         curvature = None
         if derivatives:

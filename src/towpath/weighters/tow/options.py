@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from towpath.control import (
+    ActionPrior,
     Bounds,
     BoundsKind,
     Convex,
-    Prior,
     Search,
     ValueKind,
     bounds_of,
@@ -274,7 +274,7 @@ class TOW:
         if self.beta == "auto":
             shrinks = targets and self.shrink != "none"
             return AutoBeta(mu, self.spread, self.scale, shrinks)
-        return GivenBeta(Prior(float(self.beta), mu))
+        return GivenBeta(ActionPrior(float(self.beta), mu))
 
     def _solver(self, bounds: Bounds) -> Solver:
         """What looks for a better trajectory than the nominal."""

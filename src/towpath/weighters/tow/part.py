@@ -139,9 +139,9 @@ class PartView(View):
 
     def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:
         """Losses of the parts that are watched, in place of all."""
-        if t in self.coasts:
-            return here.losses.double()[: None if trains else 0]
-        if t == 0:
+        if t in self.coasts and not trains:
+            return here.losses.double()[:0]  # nobody looked
+        if t == 0 or t in self.coasts:
             return here.losses.double()
         seen = self._watched(t)
         losses = here.losses if here.watched is None else here.watched

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from towpath.control import (
+    ActionPrior,
     Bounds,
     Improvement,
-    Prior,
     Search,
     Status,
     Trajectory,
@@ -33,7 +33,7 @@ class Solver(Protocol):
     """Looks for a better trajectory."""
 
     def improve(
-        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
         """A trajectory that is no worse than a finite nominal rolled out with derivatives."""
         ...
@@ -50,7 +50,7 @@ class Iterating:
     search: Search
 
     def improve(
-        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
         """Model, direction, search, repeat."""
         return ilqr(
@@ -73,7 +73,7 @@ class Staying:
         self,
         problem: WindowProblem,  # noqa: ARG002
         nominal: Trajectory[Rollout],
-        prior: Prior,  # noqa: ARG002
+        prior: ActionPrior,  # noqa: ARG002
     ) -> Improvement[Rollout]:
         """The nominal itself."""
         return Improvement(nominal, Status.ITERATION_LIMIT)
@@ -154,7 +154,7 @@ def _plan(
     accepted, history = found.trajectory, found.history
     M = nominal.actions.shape[1]
     # an infinite precision holds the weights at the nominal, where the prior costs nothing
-    prior = chosen.prior if math.isfinite(chosen.prior.beta) else Prior(0.0, chosen.prior.mu)
+    prior = chosen.prior if math.isfinite(chosen.prior.beta) else ActionPrior(0.0, chosen.prior.mu)
     finite = nominal.finite and accepted.finite
     total = nominal.work + extra
     # a nominal that broke off leads nowhere: the state stays where it began

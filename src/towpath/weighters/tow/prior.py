@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from torch import Tensor
 
-from towpath.control import Bounds, Model, Prior, Status, Trajectory, costate_gradient
+from towpath.control import ActionPrior, Bounds, Model, Status, Trajectory, costate_gradient
 from towpath.control.deviations import centred, cosine
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
@@ -25,7 +25,7 @@ LEAST_SCALE = 1e-3
 class ChosenPrior:
     """The prior of a plan; `ended` says why the nominal stays, where it does."""
 
-    prior: Prior
+    prior: ActionPrior
     agreement: float | None = None
     ended: Status | None = None
 
@@ -33,7 +33,7 @@ class ChosenPrior:
 class PriorChoice(Protocol):
     """How the prior of a plan is chosen."""
 
-    def unasked(self) -> Prior:
+    def unasked(self) -> ActionPrior:
         """The prior of a plan that keeps its nominal without a look at gradients."""
         ...
 
@@ -48,9 +48,9 @@ class PriorChoice(Protocol):
 class GivenBeta:
     """The user's beta."""
 
-    prior: Prior
+    prior: ActionPrior
 
-    def unasked(self) -> Prior:
+    def unasked(self) -> ActionPrior:
         """The same."""
         return self.prior
 
@@ -79,9 +79,9 @@ class AutoBeta:
     shrinks: bool
     """whether the spread is multiplied by the agreement of the targets"""
 
-    def unasked(self) -> Prior:
+    def unasked(self) -> ActionPrior:
         """The weights stay at the nominal."""
-        return Prior(math.inf, self.mu)
+        return ActionPrior(math.inf, self.mu)
 
     def choose(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
@@ -104,7 +104,9 @@ class AutoBeta:
         if spread == 0.0:
             return ChosenPrior(self.unasked(), agreed, Status.NO_AGREEMENT)
         M = setting.shape[1]
-        return ChosenPrior(Prior(M * largest / spread, self.mu, self._scales(g0, largest)), agreed)
+        return ChosenPrior(
+            ActionPrior(M * largest / spread, self.mu, self._scales(g0, largest)), agreed
+        )
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
         """beta of each mini-batch over the window's; one that asks for nothing stays put."""

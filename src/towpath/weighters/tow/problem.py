@@ -24,7 +24,6 @@ from towpath.control import Allows, Model, Policy, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Columns, Evaluation
 from towpath.weighters.muted import Muted
-from towpath.weighters.seeds import stage_seed as stage_seed
 from towpath.weighters.tow.evaluation import Evaluator, own_cost, step_curvature
 from towpath.weighters.tow.modelling import Modeller
 from towpath.weighters.tow.rollout import CostTerms, Rollout, StagePoint, Walk, coordinates

@@ -28,11 +28,11 @@ import torch
 from torch import Tensor
 
 from towpath.control import (
+    ActionPrior,
     Convex,
     Improvement,
     Iteration,
     Policy,
-    Prior,
     Status,
     Trajectory,
     Work,
@@ -62,7 +62,7 @@ class Steering:
     tolerance: float
 
     def improve(
-        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: Prior
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
         """The training with these weights, or with the nominal's, whichever is accepted."""
         began = time.perf_counter()
@@ -107,7 +107,7 @@ class Steering:
         self,
         problem: WindowProblem,
         nominal: Trajectory[Rollout],
-        prior: Prior,
+        prior: ActionPrior,
         costates: Mapping[int, Tensor],
         left_out: dict[int, LeftOut],
     ) -> Decide:
@@ -183,7 +183,7 @@ def _promised(
     trial: Trajectory[Rollout],
     nominal: Trajectory[Rollout],
     left_out: Mapping[int, LeftOut],
-    prior: Prior,
+    prior: ActionPrior,
 ) -> float:
     """Decrease that the weights of those mini-batches promise that the nominal did not look at."""
     total = 0.0

@@ -8,7 +8,7 @@ import towpath as tp
 from tests.control.test_sweep import betas, problems
 from tests.oracles import linear_quadratic as dense
 from tests.oracles.compare import assert_close
-from towpath.control import Prior, Search, Status, bounds_of, ilqr
+from towpath.control import ActionPrior, Search, Status, bounds_of, ilqr
 
 seeded = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -46,7 +46,7 @@ def optimum(problem, nominal, prior):
 @given(setting=problems, beta=betas)
 def test_one_feedback_iteration_equals_the_dense_kkt_solution(setting, beta):
     problem, nominal = set_up(**setting, mu=0.3)
-    prior = Prior(beta, 0.3)
+    prior = ActionPrior(beta, 0.3)
     actions, cost = optimum(problem, nominal, prior)
     result = solve(problem, nominal, prior, "none")
     assert result.status is Status.ITERATION_LIMIT
@@ -64,11 +64,11 @@ def test_one_feedback_iteration_equals_the_dense_kkt_solution(setting, beta):
 @given(setting=problems, beta=betas)
 def test_bounds_that_do_not_bind_change_nothing(bounds, setting, beta):
     problem, nominal = set_up(**setting, mu=0.3)
-    actions, _ = optimum(problem, nominal, Prior(beta, 0.3))
+    actions, _ = optimum(problem, nominal, ActionPrior(beta, 0.3))
     # moving the origin of the actions far from zero moves the solution with it
     shift = 1.0 + 2.0 * float(actions.abs().max())
     problem, nominal = set_up(**setting, mu=0.3 + shift)
-    prior = Prior(beta, 0.3 + shift)
+    prior = ActionPrior(beta, 0.3 + shift)
     actions, cost = optimum(problem, nominal, prior)
     if float(actions.min()) < 0.0:
         return
@@ -82,7 +82,7 @@ def test_a_second_iteration_finds_nothing_left_to_gain(bounds):
     problem, nominal = set_up(seed=5, T=4, M=3, P=6, k=3, terminal=True, mu=0.0)
     actions = nominal.actions / nominal.actions.sum(1, keepdim=True)
     nominal = problem.rollout(lambda t, z: actions[t], derivatives=True, allows=lambda u: True)
-    result = solve(problem, nominal, Prior(1.0, 1 / 3), bounds, tolerance=1e-9, iterations=5)
+    result = solve(problem, nominal, ActionPrior(1.0, 1 / 3), bounds, tolerance=1e-9, iterations=5)
     assert result.status is Status.CONVERGED
     assert len(result.history) == 1
     if bounds != "none":

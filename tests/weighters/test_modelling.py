@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import towpath as tp
 from tests.oracles import training
 from tests.oracles.compare import assert_close, largest_error
-from towpath.control import Prior, costate_gradient
+from towpath.control import ActionPrior, costate_gradient
 from towpath.control.descent import Direction, feedback
 from towpath.weighters.start import Start
 from towpath.weighters.tow.actions import ACTIONS
@@ -216,7 +216,7 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
         modelling=Modelling("gauss-newton-exact", exact_adjoint=True),
     )
     problem = WindowProblem(setting)
-    prior = Prior(5.0, 1 / M)
+    prior = ActionPrior(5.0, 1 / M)
     u = torch.full((T, M), 1 / M, dtype=torch.float64)
     nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
     direction = feedback(problem.model(nominal), u, nominal.states, prior, value)
