@@ -180,21 +180,20 @@ def test_sizes_are_measured_as_a_reader_would():
 # -- test files that mirror modules -------------------------------------------------------------
 
 WITHOUT_A_TEST_FILE = {
-    "": 4,
+    "": 3,
     "backbones": 2,
-    "cli": 6,
+    "cli": 2,
     "control": 5,
     "curvature": 1,
     "data": 15,
-    "distributed": 4,
+    "distributed": 2,
     "dynamics": 3,
-    "grid": 6,
-    "learners": 10,
+    "grid": 1,
+    "learners": 9,
     "objective": 6,
-    "recipes": 5,
     "reports": 10,
     "training": 10,
-    "weighters": 16,
+    "weighters": 25,
 }
 """how many modules of a room (of the root: "") have no `tests/<room>/test_<module>.py`"""
 

@@ -13,6 +13,7 @@ import towpath as tp
 from tests.weighters.test_groups import NumpyAdam, project
 from tests.weighters.test_targets import OBJECTIVE, Params, flat_gradient, loss, task
 from towpath.weighters.rules.clusters import clustered, nearest
+from towpath.weighters.rules.minibatch import Looks
 
 M, N, T = 6, 2, 6
 RULE = tp.SGD(lr=0.05, momentum=0.9, dampening=0.2)
@@ -263,7 +264,7 @@ def test_alpha_maml_matches_the_targets_features():
     batch: Any = tp.MiniBatch(
         ones,
         ones[:, None],
-        features=lambda: [torch.tensor(f) for f in features],
+        looks=Looks(features=lambda: [torch.tensor(f) for f in features]),
         targets=Known(),
     )
     alpha = tp.AlphaMAML().weights(batch, {})[0].numpy()

@@ -110,16 +110,9 @@ class PDS:
         T, M = len(tasks), len(tasks[0])
         equal = _equal_weights(T, M, muted)
         view = WholeView(tasks)
+        by_sgd, exact = _by_plain_sgd(start), Modelling(exact_adjoint=True)
         scoring = WindowProblem(
-            Setting(
-                objective,
-                _by_plain_sgd(start),
-                view,
-                TargetTasks(goals),
-                Modelling(exact_adjoint=True),
-                muted,
-                seed,
-            )
+            Setting(objective, by_sgd, view, TargetTasks(goals), exact, muted, seed)
         )
         scored = scoring.rollout(lambda t, z: equal[t], derivatives=True)  # noqa: ARG005
         weights = self._weigh(scoring, scored, equal) if scored.finite else None

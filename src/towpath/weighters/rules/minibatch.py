@@ -13,12 +13,28 @@ gradients to a rule that decides by losses.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from torch import Tensor
 
 from towpath.weighters.rules.targets import Targets
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What a rule may ask of a mini-batch's tasks beyond losses and gradients, each for a price."""
+
+    features: Callable[[], list[Tensor]] | None = None
+    """the query inputs `[Q, D]` of each task, as the learner embeds them"""
+    losses_at: Callable[[Tensor], Tensor] | None = None
+    """the losses `[M]` at the parameters moved by a vector `[P]`"""
+    support_gradients: Callable[[], Tensor] | None = None
+    """the gradients `[M, P]` of the losses on the support sets; None without an inner loop"""
+
+
+NOTHING_MORE = Looks()
 
 
 class MiniBatch:
@@ -31,10 +47,7 @@ class MiniBatch:
         step: mini-batches seen before this one.
         tasks: the tasks themselves.
         along: computes the inner products of the gradients with a direction.
-        features: computes the features of the tasks.
-        losses_at: computes the losses of the tasks at the parameters moved by a vector.
-        support_gradients: computes the gradients of the tasks' support losses, for a learner with
-            an inner loop.
+        looks: what else can be asked of the tasks.
         targets: the trusted tasks, for a rule that wants them.
     """
 
@@ -47,9 +60,7 @@ class MiniBatch:
         *,
         tasks: Sequence[Any] = (),
         along: Callable[[Tensor], Tensor] | None = None,
-        features: Callable[[], list[Tensor]] | None = None,
-        losses_at: Callable[[Tensor], Tensor] | None = None,
-        support_gradients: Callable[[], Tensor] | None = None,
+        looks: Looks = NOTHING_MORE,
         targets: Targets | None = None,
     ) -> None:
         self.losses = losses
@@ -57,8 +68,7 @@ class MiniBatch:
         self.step = step
         self.tasks = tasks
         self._gradients, self._along = gradients, along
-        self._features, self._targets = features, targets
-        self._losses_at, self._support_gradients = losses_at, support_gradients
+        self._looks, self._targets = looks, targets
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -76,17 +86,18 @@ class MiniBatch:
 
     def losses_at(self, moved: Tensor) -> Tensor:
         """`[M]`: the losses at `x + moved`, for a forward pass a task."""
-        if self._losses_at is None:
+        if self._looks.losses_at is None:
             raise ValueError(
                 "This mini-batch was made without losses elsewhere; expected the one that a plan "
-                "passes to a rule. Pass losses_at=... to tp.MiniBatch."
+                "passes to a rule. Pass looks=Looks(losses_at=...) to tp.MiniBatch."
             )
-        return self._losses_at(moved)
+        return self._looks.losses_at(moved)
 
     def support_gradients(self) -> Tensor | None:
         """`[M, P]`: the gradients of the tasks' losses on their own support sets, after the same
         adaptation, for an evaluation a task; None where the learner has no inner loop."""
-        return None if self._support_gradients is None else self._support_gradients()
+        ask = self._looks.support_gradients
+        return None if ask is None else ask()
 
     @property
     def targets(self) -> Targets:
@@ -105,9 +116,9 @@ class MiniBatch:
 
     @cached_property
     def _known_features(self) -> list[Tensor]:
-        if self._features is None:
+        if self._looks.features is None:
             raise ValueError(
                 "This mini-batch was made without features; expected the one that a plan passes to "
-                "a rule. Pass features=... to tp.MiniBatch."
+                "a rule. Pass looks=Looks(features=...) to tp.MiniBatch."
             )
-        return self._features()
+        return self._looks.features()

@@ -26,7 +26,7 @@ from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
 from towpath.weighters.rules.memory import Memory
-from towpath.weighters.rules.minibatch import MiniBatch
+from towpath.weighters.rules.minibatch import Looks, MiniBatch
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.targets import BadTargetsError, Targets
 from towpath.weighters.seeds import stage_seed
@@ -257,12 +257,14 @@ class MiniBatchWeighter(ABC):
             walk.memory.step,
             tasks=tasks,
             along=lambda direction: held.along(direction)[kept],
-            features=lambda: site.features(x, tasks),
-            losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
-            support_gradients=(
-                (lambda: site.on_support(x, every, skip).gradients[kept])
-                if site.objective.adapts
-                else None
+            looks=Looks(
+                features=lambda: site.features(x, tasks),
+                losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
+                support_gradients=(
+                    (lambda: site.on_support(x, every, skip).gradients[kept])
+                    if site.objective.adapts
+                    else None
+                ),
             ),
             targets=targets,
         )
