@@ -29,8 +29,9 @@ MEASURED_TASKS = 4
 MEASURED_BATCHES = 4
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
-PRODUCT = 2.0
-"""a Hessian product over an evaluation of a loss and its gradient"""
+PRODUCT = 5.5
+"""a Hessian product over an evaluation of a loss and its gradient: from one measurement of PDS on a
+Conv4 ProtoNet (`python -m benchmarks weighters`), 6.0 of uniform at T = 3"""
 TRIALS = 1.2
 """trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
 
