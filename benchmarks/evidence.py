@@ -22,6 +22,7 @@ from towpath import data
 from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
 from towpath.weighters import WEIGHTERS
+from towpath.weighters.guide import REFEREES
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"
@@ -30,6 +31,7 @@ CONTESTANTS = (
 SHORT = "uniform,exploitation,tow-targets,oracle"
 RIVALS = ",".join(n for n in WEIGHTERS if not n.startswith("tow")) + ",tow-targets,tow-targets-fast"
 """every rule of the literature, and ours"""
+REFEREE = ",".join(REFEREES)
 TRUSTED_BIRDS = 10
 TOWPATH = (sys.executable, "-m", "towpath")
 
@@ -124,6 +126,29 @@ EXPERIMENTS = {
         150,
         "alphabets drawn by a Zipf law (exponent 2), trusted tasks and test from a uniform mix",
         overrides=noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"}),
+    ),
+    "referee-40": Experiment(
+        "omniglot-noise",
+        REFEREE,
+        400,
+        "what a referee will ask for, 40 per cent wrong query labels, 20 trusted tasks",
+        seeds="0,1",
+    ),
+    "referee-zipf": Experiment(
+        "omniglot-noise",
+        REFEREE.replace(",oracle", ""),
+        400,
+        "what a referee will ask for, alphabets drawn by a Zipf law (exponent 2)",
+        seeds="0,1",
+        overrides=noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"}),
+    ),
+    "referee-0": Experiment(
+        "omniglot-noise",
+        REFEREE.replace(",oracle", ""),
+        400,
+        "what a referee will ask for, where no label is wrong",
+        seeds="0,1",
+        overrides=noise(0.0),
     ),
     "rivals-40": Experiment(
         "omniglot-noise",
