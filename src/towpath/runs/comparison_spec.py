@@ -164,7 +164,7 @@ class ComparisonSpec:
     def write(self) -> None:
         """Write `comparison.yaml` into a new folder; raise RecipeError if it is not empty."""
         with new_folder(self.path), RunFolder(self.path).held():
-            refuse_existing(self.path)  # again, under the lock: another process may have been quicker
+            refuse_existing(self.path)  # another process may have been quicker
             self.replace()
 
     def replace(self) -> None:

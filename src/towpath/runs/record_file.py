@@ -58,19 +58,24 @@ class Records(Protocol):
     def bytes_written(self) -> int:
         """The length of the records in bytes, which a checkpoint stores."""
         ...
+
     @property
     def digest(self) -> str:
         """The SHA-256 of the records so far, which a checkpoint stores."""
         ...
+
     def in_place(self) -> bool:
         """Return whether the records still are where the run folder has them."""
         ...
+
     def write(self, record: Record) -> None:
         """Append a record to those that were written before."""
         ...
+
     def flush(self) -> None:
         """Hand the records written so far to the operating system."""
         ...
+
     def truncate(self, size: int) -> None:
         """Drop all records after the first `size` bytes."""
         ...
