@@ -41,7 +41,7 @@ class SilentReporter:
     """A reporter that shows nothing, used by every rank but the first."""
 
     def began(self, setup: Setup, step: int) -> None:
-        """Ignore the news that training began."""
+        """Ignore the news that training began or was resumed."""
 
     def expected(self, cost: Estimate) -> None:
         """Ignore the estimated cost of the run."""

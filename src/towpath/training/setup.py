@@ -142,7 +142,7 @@ def prepare(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Setup:
-    """Load the data and build the learner and the weighter of a recipe.
+    """Load the data, build the learner and the weighter; raise ValueError if they do not fit.
 
     Args:
         recipe: the recipe to run.
@@ -151,9 +151,6 @@ def prepare(
         ranks: the processes that share the tasks.
         workers: number of threads that compute tasks side by side, in place of the recipe's, where
             other ranks or runs share the cores. No result depends on it.
-
-    Raises:
-        ValueError: if the parts of the recipe do not fit together, or memory does not suffice.
     """
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
