@@ -34,8 +34,8 @@ def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:
 def pooled(series: Sequence[Sequence[Point]], count: int = DRAWN_POINTS) -> list[Band]:
     """Pool the points of all series into at most `count` bands.
 
-    A single series of up to `count` points is returned as it is; otherwise each band is the mean of
-    an equal part of the x-axis with its range, so that no peak is lost.
+    Where there are at most `count` different values of x, each of them has its band; otherwise each
+    band covers an equal part of the x-axis. A band keeps the range, so that no peak is lost.
     """
     points = sorted(p for one in series for p in one)
     if not points:
