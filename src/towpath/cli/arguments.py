@@ -124,7 +124,7 @@ def chosen_seeds(arguments: argparse.Namespace) -> list[int]:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add `--jobs N`, `--engine ray` and what belongs to Ray."""
+    """Add `--jobs N`, `--engine ray` and the options of Ray."""
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time on this machine")
     parser.add_argument(
         "--engine", default="local", metavar="NAME", help="local, or ray (needs the extra)"

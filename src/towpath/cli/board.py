@@ -17,7 +17,7 @@ FOLDER = "tensorboard"
 
 
 def _summary_writer(folder: str, first_step: int) -> Any:
-    from torch.utils.tensorboard import SummaryWriter  # an extra: imported where it is asked for
+    from torch.utils.tensorboard import SummaryWriter  # an extra: only if it is requested
 
     # what was written after the checkpoint that training goes on from is dropped
     return SummaryWriter(folder, purge_step=first_step)

@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _open_closed_streams()
-    follower = launched_rank() > 0  # what every rank would say, the first says
+    follower = launched_rank() > 0  # only the first rank prints what all would
     width = None if sys.stdout.isatty() else 120
     # no markup: what users call their files and classes is shown as it is, in tables too
     console = Console(width=width, quiet=follower, markup=False)
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 refuse_torchrun(arguments.command)
             keep_freed_memory()
             arguments.run(arguments, console)
-            sys.stdout.flush()  # whoever reads may be gone: now is the time to notice
+            sys.stdout.flush()  # raises here, where it is handled, if the reader is gone
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except ValueError as error:  # DataError, RecipeError, UsageError and options out of range

@@ -26,7 +26,7 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without its usage dump: an error is one sentence with the nearest spelling."""
+    """An argparse parser whose errors are one sentence with the nearest spelling."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("formatter_class", Formatter)

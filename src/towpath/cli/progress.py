@@ -160,7 +160,7 @@ class ConsoleWatcher:
         self._last_line: dict[str, int] = {}
 
     def heard(self, name: str, event: Event) -> None:
-        """Move the run's bar, or print a line now and then."""
+        """Move the progress bar of the run, or print a line now and then."""
         if isinstance(event, Ended):
             self._drop(name)
             figures = ", ".join(

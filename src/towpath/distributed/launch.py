@@ -66,9 +66,9 @@ def launched(device: str = "cpu") -> Iterator[Ranks]:
 
 
 def _attempt(store: Any, ranks: Ranks, timeout: timedelta) -> str:
-    """A name that the living ranks agree on, and none before a restart has used.
+    """Return a name that the living ranks agree on, and that none before a restart has used.
 
-    torchrun keeps one store over its restarts, with the addresses of the dead in it (torch 2.13
+    torchrun keeps one store over its restarts, with the addresses of dead ranks in it (torch 2.13
     connects to them and fails), and its own count of restarts may differ between machines. So the
     first rank proposes a new name until every other has answered it with a word of its own and
     has been given that very word back.

@@ -61,7 +61,7 @@ def begin_comparison(
     """
     spec = ComparisonSpec.new(path, with_lasting_paths(recipe), weighters, seeds)
     refuse_existing(path)
-    for contestant in spec.contestants:  # what cannot run is said now, not in an hour
+    for contestant in spec.contestants:  # a run that cannot work is refused now, not in an hour
         prepare(replace(spec.recipe, weighter=contestant.component), data_root, allowed)
     spec.write()
     return spec
@@ -111,7 +111,7 @@ def _forget(path: Path) -> None:
     """Remove a comparison of which nothing was run: it would block the corrected command."""
     for name in (SPEC, RESULT):
         (path / name).unlink(missing_ok=True)
-    with suppress(OSError):  # it holds something that is not ours
+    with suppress(OSError):  # it has files that are not ours
         path.rmdir()
 
 

@@ -46,7 +46,7 @@ class InProcess:
                 try:
                     job.run(self.reporter)
                     break
-                except BrokenPipeError:  # whoever reads our progress is gone
+                except BrokenPipeError:  # the reader of our progress is gone
                     raise
                 except Exception as error:  # noqa: BLE001 - the other runs go on
                     again = attempt + 1 < ATTEMPTS
@@ -104,7 +104,7 @@ class Subprocesses:
                 said = self._listen(child, job)
                 code = child.wait()
             except BaseException:
-                child.kill()  # nobody would hear it any more
+                child.kill()  # its output has no reader any more
                 raise
             finally:
                 with self._lock:
@@ -129,7 +129,7 @@ class Subprocesses:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                # Ctrl-C of the terminal comes to us alone, and once: we tell the children
+                # Ctrl-C of the terminal reaches us alone, and once: we pass it on to the children
                 start_new_session=True,
             )
             self._children.add(child)
@@ -144,7 +144,7 @@ class Subprocesses:
             with child.stdin as words:
                 words.write(job.as_json())
         except BrokenPipeError:
-            return reason  # it died before it could listen: its exit code says how
+            return reason  # it died before it read its job; its exit code tells why
         with child.stdout as lines:
             for line in lines:
                 event = event_of_line(line)

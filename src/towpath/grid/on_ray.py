@@ -91,7 +91,7 @@ class OnRay:
         from ray.util.queue import Queue
 
         said: Any = Queue(actor_options={"num_cpus": 0})
-        # ray's own retries are off: a run is tried again here, and the user told
+        # ray's own retries are off: a run is tried again here, where the watcher learns of it
         task: Any = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=0)(_run_job)
         attempts = {job.name: 1 for job in jobs}
         running: dict[Any, Job] = {task.remote(job.as_json(), said): job for job in jobs}

@@ -22,7 +22,7 @@ LARGEST_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Training:
-    """How long a run trains, and in windows of which size."""
+    """The length of training, the size of its windows and mini-batches, and its checkpoints."""
 
     steps: Annotated[int, Range(1, 10**8)] = 300
     """number of mini-batches to train on"""

@@ -25,7 +25,7 @@ class RecipeError(ValueError):
 
 
 def plain_value(word: str) -> Any:
-    """Return the value of a word of the command line, read as YAML, or the word if it is none."""
+    """Return the value of a word of the command line, read as YAML; other words stay strings."""
     try:
         return load_yaml(word)
     except yaml.YAMLError:

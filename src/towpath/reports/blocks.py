@@ -101,7 +101,7 @@ class Chapter:
 
 
 def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
-    """Return a number with so many decimals, or a dash for None and NaN.
+    """Return a number with `digits` decimals, or a dash for None and NaN.
 
     >>> number(3.14159, 2), number(None), number(2.0, 1, sign=True)
     ('3.14', '–', '+2.0')

@@ -199,7 +199,7 @@ class ComparisonSpec:
         for run folders of towpath 0.1 as well, which have no digests.
         """
         folder = run.folder
-        if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
+        if not (folder.path / CONFIG).exists():  # not begun, or killed before it wrote it
             return
         try:
             found = folder.plain_config()

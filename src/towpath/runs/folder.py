@@ -140,7 +140,7 @@ class RunFolder:
         for name in (CONFIG, RECORDS):
             (self.path / name).unlink(missing_ok=True)
         for empty in (self.checkpoints, self.path):
-            with suppress(OSError):  # it holds something that is not ours
+            with suppress(OSError):  # it has files that are not ours
                 empty.rmdir()
 
     def config(self) -> tuple[Recipe, MadeWith]:

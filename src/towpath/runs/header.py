@@ -43,7 +43,7 @@ class BestStep:
 class Header:
     """All that a checkpoint stores beside its tensors."""
 
-    # which run it is of
+    # the run that it belongs to
     run: str
     """digest of the run's identity; empty for a run folder of towpath 0.1"""
     records_bytes: int

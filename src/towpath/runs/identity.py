@@ -29,7 +29,7 @@ MAY_CHANGE = (
     "device",
     "threads",
     "training.checkpoint_every",
-    "training.steps",  # may only be raised
+    "training.steps",  # it may only be raised
 )
 PLACES = ("data.name", "trusted.data", "test.also")
 """fields that name data sets; where they are paths the data may move, since content is compared"""

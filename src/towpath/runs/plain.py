@@ -24,7 +24,7 @@ def plain_json(value: object) -> Json:
         return {str(k): plain_json(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain_json(v) for v in value]
-    return value  # type: ignore[return-value]  # whoever writes it hands over plain values
+    return value  # type: ignore[return-value]  # callers pass plain values
 
 
 def json_file(content: JsonObject) -> bytes:
@@ -53,7 +53,7 @@ def is_figure(value: object) -> bool:
 
 
 def object_of(value: object, what: str) -> JsonObject:
-    """Return the value as a JSON object; raise TypeError if it is none.
+    """Return the value as a JSON object; raise TypeError if it is not one.
 
     Args:
         value: the value to check.

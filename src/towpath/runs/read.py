@@ -50,7 +50,7 @@ class PlanLine:
 
 @dataclass
 class RunData:
-    """Everything that the report shows of a run."""
+    """All that the report shows of a run."""
 
     name: str
     """name of the folder"""
@@ -72,7 +72,7 @@ class RunData:
     plans: list[PlanLine] = field(default_factory=list)
     probes: dict[str, list[ProbeRecord]] = field(default_factory=dict)
     events: list[tuple[int, str]] = field(default_factory=list)
-    # weights, always over the mean of their mini-batch
+    # weights, always relative to the mean of their mini-batch
     clean: Points = field(default_factory=list)
     wrong: Points = field(default_factory=list)
     groups: dict[str, tuple["array[float]", "array[float]"]] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def read_run(path: Path) -> RunData:
 
 
 def _strangers(folder: RunFolder) -> list[str]:
-    """Sentences on checkpoints or records that are not this run's."""
+    """Return sentences on checkpoints or records that are not this run's."""
     try:
         check_origin(folder)
     except ValueError as error:
@@ -199,7 +199,7 @@ def _add_records(folder: RunFolder, run: RunData) -> list[str]:
             f"line {error.number} of its records is not what towpath writes; what stands before it "
             "is shown"
         ]
-    except ValueError as error:  # it may not be read
+    except ValueError as error:  # the file may not be readable
         return [_line(error).rstrip(".")]
     return [] if found else ["its records are empty: training has not begun"]
 
@@ -238,7 +238,7 @@ def _add_step(run: RunData, record: StepRecord) -> None:
     for loss in record.losses:
         if loss is not None and loss > run.largest_loss:
             run.largest_loss = loss
-    if sum(record.weights):  # where nothing weighs anything, nothing is judged
+    if sum(record.weights):  # without any weight there is no trust to measure
         _add_judged(run, record)
 
 

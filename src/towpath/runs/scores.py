@@ -153,7 +153,7 @@ def scores_from_json(content: JsonObject) -> dict[str, Score]:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Mean of a - b over the same tasks, half-width of its 95% interval, two-sided p-value."""
+    """The mean of a - b over the same tasks, its 95% interval and its two-sided p-value."""
 
     mean: float
     interval: float

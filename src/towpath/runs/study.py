@@ -169,7 +169,7 @@ def _comparison(path: Path) -> Study:
 def _foreign(spec: ComparisonSpec, run: RunSpec) -> str:
     """Return why a folder of a comparison is not the run that its name states; empty if it is."""
     if not (run.folder.path / CONFIG).is_file():
-        return ""  # nothing is known of it, which is said of the run itself
+        return ""  # without it nothing can be checked; `read_run` notes that it is missing
     try:
         spec.check_place(run)
     except ValueError as error:

@@ -138,7 +138,7 @@ class Summary:
     @classmethod
     def from_json(cls, content: JsonObject) -> "Summary":
         """Return the summary that a file holds; raise TypeError or KeyError if it is incomplete."""
-        for name in ("mean", "interval", "worst_tenth"):  # those of the first test set, once more
+        for name in ("mean", "interval", "worst_tenth"):  # repeated from the first test set
             figure_at(content, name)
         test = object_of(content["test"], "a result for each test set")
         if not test:

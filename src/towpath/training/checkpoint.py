@@ -185,7 +185,7 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
             raise DamagedCheckpointError("the best parameters are not those of the model")
         ordered = {name: best_params[name] for name in start.params}
         best = Best(ordered, header.best.step, header.best.score)
-    # another model or optimiser says more than "another run"
+    # first, since "another model" helps the user more than "another run"
     origin.check(path, header)
     state = TrainState(
         params={name: params[name] for name in start.params},

@@ -115,7 +115,7 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     steps = recipe.training.steps if steps is None else steps
     T, M = recipe.training.horizon, _tasks_a_step(setup)
     plan_bytes = _plan_bytes(setup)
-    # one answer for all ranks, so that all refuse or none
+    # one figure for all ranks, so that all refuse or none
     free = setup.ranks.first(lambda: free_memory(setup.device))
     if free is not None and plan_bytes > free:
         P = sum(p.numel() for p in setup.start.params.values())

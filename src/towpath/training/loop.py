@@ -155,7 +155,7 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False)
                 if new and ranks.is_first:
                     folder.remove_untrained()
                 raise
-    except BrokenPipeError:  # of the progress shown, not of the folder
+    except BrokenPipeError:  # the pipe of the progress output broke, not the folder
         raise
     except OSError as error:
         raise TrainingStoppedError(
@@ -191,7 +191,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
 
 
 def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | None:
-    for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
+    for leftover in folder.path.rglob(".*.partial"):  # left by a write that was killed
         leftover.unlink(missing_ok=True)
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
@@ -199,7 +199,7 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     rule = setup.weighter
     if isinstance(rule, MiniBatchWeighter):
         memory = rule.memory_since_0_1(found.state.weighter_state, found.state.step)
-        # a rule of the user's may remember whatever it likes; ours say what they do
+        # a user's rule may store anything; ours declare the types of their state
         if type(rule).__module__.startswith("towpath."):
             check_weighter_state(memory["rule"], rule.initial_state())
         found = replace(found, state=replace(found.state, weighter_state=memory))
@@ -231,7 +231,7 @@ def _train(
             return
         if not writer.in_place():
             raise _moved(folder)
-        writer.truncate(now.records_bytes)  # lines of a window that was interrupted
+        writer.truncate(now.records_bytes)  # drops lines of a window that was interrupted
         save_checkpoint(folder.checkpoints, now, run)
 
     # the state after the last whole window and its records, whatever interrupts the next one

@@ -159,7 +159,7 @@ def prepare(
     train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
     content = _content(train)
     channels, height, _ = train.image_shape
-    free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
+    free = ranks.first(lambda: free_memory(place.device))  # so that all ranks refuse or none
     learner = make_learner(
         recipe.backbone,
         recipe.learner,

@@ -94,7 +94,7 @@ def _plan(
         more = muted | plan.bad
         if not plan.status.failed or more == muted:
             return plan, muted, evaluations
-        muted = more  # grows each time, so this ends
+        muted = more  # `muted` grows each time, so the loop ends
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _mean(values: Tensor, used: list[int]) -> float | None:
 
 def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:
     """Return the statistics of a window's plan, with the cost that the paper gives for it."""
-    query = getattr(window[0][0], "query_y", ())  # tasks of one's own may have no such set
+    query = getattr(window[0][0], "query_y", ())  # tasks of a user's may have no query set
     T, M = plan.weights.shape
     paper = PaperCost(
         horizon=T,

@@ -32,7 +32,7 @@ def conclude(
     recipe, state, best = setup.recipe, current.state, current.best
     run = folder.digest
     identity = None
-    if run:  # a run folder of towpath 0.1 stays one
+    if run:  # empty for a run folder of towpath 0.1, which gets no identity
         digest = json_digest(scores_as_json(scores))
         identity = SummaryIdentity(run, digest, recipe.training.steps)
     summary = Summary(

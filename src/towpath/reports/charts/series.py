@@ -19,7 +19,7 @@ class Band:
 
 
 def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:
-    """Return mean and range of the series at every x that all of them have."""
+    """Return the mean and range of the series at every x that all of them have."""
     maps = [dict(points) for points in series if points]
     if not maps:
         return []
