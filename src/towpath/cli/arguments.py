@@ -112,7 +112,7 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_seeds(arguments: argparse.Namespace) -> list[int]:
-    """Return the numbers given by `--seeds`; empty if the option was not given."""
+    """Return the numbers of `--seeds`, which may be none; raise UsageError for other words."""
     text: str = arguments.seeds
     try:
         return [int(word) for word in text.split(",") if word.strip()]

@@ -124,7 +124,7 @@ class ConsoleReporter:
             )
 
     def close(self) -> None:
-        """Remove the progress bar from the terminal, also after an error."""
+        """Stop the progress bar and restore the terminal, also after an error."""
         if self._bar is not None:
             self._bar.stop()
         self._bar, self._task = None, None
@@ -191,7 +191,7 @@ class ConsoleWatcher:
         self._say(f"{name}: failed ({reason}); {what}")
 
     def close(self) -> None:
-        """Remove the progress bars from the terminal, also after an error."""
+        """Stop the progress bars and restore the terminal, also after an error."""
         if self._bars is not None:
             self._bars.stop()
         self._bars = None

@@ -58,7 +58,7 @@ class Contestant:
 
     @property
     def label(self) -> str:
-        """The weighter's spelling, without characters that do not fit into a folder's name."""
+        """The weighter's spelling, with `_` for characters that do not fit into a folder's name."""
         return label_of(self.text)
 
 

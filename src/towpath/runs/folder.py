@@ -40,7 +40,7 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
 )
 CHECKPOINTS = "checkpoints"
 PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
-"""temporary files of `files.write`, and the lock file of file systems that cannot lock a folder"""
+"""temporary files of `files.write`, and the lock file, which only Windows needs"""
 
 
 def refuse_existing(path: Path) -> None:
