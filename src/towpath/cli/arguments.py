@@ -1,4 +1,4 @@
-"""Arguments that several commands share: each is declared here once, beside what reads it.
+"""Arguments that several commands share: each is declared here once, beside its reader.
 
 Nothing here imports torch before a command runs, so that `towpath --help` need not wait for it.
 """
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Invocation:
-    """How a command was called, beside the recipe: none of it decides a result."""
+    """How a command was called, apart from the recipe: nothing here affects a result."""
 
     data_root: str | None = None
     """the data folder, where it is not the default one"""
     allowed: tuple[str, ...] = ()
     """packages that classes may be imported from"""
     command: str = ""
-    """the words of the command line, which the run folder records"""
+    """the command line, to be recorded in the run folder"""
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> "Invocation":
-        """From the arguments of a command, whichever of these it takes."""
+        """Read these values from the arguments of a command, which may lack some of them."""
         return cls(
             getattr(arguments, "data_root", None),
             tuple(getattr(arguments, "allow_import", ())),
@@ -37,7 +37,7 @@ class Invocation:
 
 
 def add_data_root(parser: argparse.ArgumentParser) -> None:
-    """Add `--data-root DIR`, where the data sets lie."""
+    """Add `--data-root DIR`, the folder of the data sets."""
     parser.add_argument(
         "--data-root", metavar="DIR", help="the data folder (default: TOWPATH_DATA)"
     )
@@ -65,7 +65,7 @@ def _package(text: str) -> str:
 
 
 def add_force(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--force`; `what` says in its help text what is replaced."""
+    """Add `--force`; `what` names in its help text what is replaced."""
     parser.add_argument("--force", action="store_true", help=f"replace {what}")
 
 
@@ -96,7 +96,7 @@ def add_recipe_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_recipe(arguments: argparse.Namespace) -> "Recipe":
-    """The recipe that the command line names, with its overrides, checked."""
+    """Read and check the recipe named on the command line, with its overrides applied."""
     from towpath.recipes.reading import read_recipe
 
     overrides = [*arguments.overrides]
@@ -107,12 +107,12 @@ def chosen_recipe(arguments: argparse.Namespace) -> "Recipe":
 
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
-    """Add `--seeds 0,1,2`, of the runs of a comparison."""
+    """Add `--seeds 0,1,2`, the seeds of the runs of a comparison."""
     parser.add_argument("--seeds", metavar="0,1,2", default="0")
 
 
 def chosen_seeds(arguments: argparse.Namespace) -> list[int]:
-    """The numbers of `--seeds`; there may be none."""
+    """Return the numbers of `--seeds`, which may be none; raise UsageError for other words."""
     text: str = arguments.seeds
     try:
         return [int(word) for word in text.split(",") if word.strip()]
@@ -124,7 +124,7 @@ def chosen_seeds(arguments: argparse.Namespace) -> list[int]:
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add `--jobs N`, `--engine ray` and what belongs to Ray."""
+    """Add `--jobs N`, `--engine ray` and the options of Ray."""
     parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time on this machine")
     parser.add_argument(
         "--engine", default="local", metavar="NAME", help="local, or ray (needs the extra)"
@@ -135,7 +135,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_engine(arguments: argparse.Namespace) -> "EngineChoice":
-    """What the arguments of `add_engine` ask for, checked."""
+    """Return the engine requested by the arguments of `add_engine`, after checking them."""
     from towpath.grid.choice import EngineChoice
 
     return EngineChoice(

@@ -1,4 +1,4 @@
-"""`towpath bench`: what a run of a recipe will cost on this machine."""
+"""`towpath bench`: the expected cost of a recipe on this machine."""
 
 import argparse
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from towpath.wording import say
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "bench",
@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
 
 
 def naming_the_recipe(words: Sequence[str]) -> list[str]:
-    """The words of a command line, with `bench RECIPE` spelt `bench --recipe RECIPE`.
+    """Return the command line with `bench RECIPE` spelt `bench --recipe RECIPE`.
 
-    A positional argument that may be left out would swallow the values of overrides.
+    An optional positional argument would swallow the values of overrides.
     """
     given = list(words)
     if given[:1] == ["bench"] and given[1:] and not given[1].startswith("-"):
@@ -37,7 +37,7 @@ def naming_the_recipe(words: Sequence[str]) -> list[str]:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Measure a mini-batch and say what all of them will take."""
+    """Measure a mini-batch and print the expected cost of the whole run."""
     from towpath.cli.progress import duration
     from towpath.training.estimate import estimate
     from towpath.training.loop import one_thread_a_task

@@ -1,4 +1,4 @@
-"""TensorBoard, an extra: scalars of a run in `<run>/tensorboard`, beside what the console shows."""
+"""TensorBoard, an extra: scalars of a run in `<run>/tensorboard`, beside the console's output."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,14 +17,14 @@ FOLDER = "tensorboard"
 
 
 def _summary_writer(folder: str, first_step: int) -> Any:
-    from torch.utils.tensorboard import SummaryWriter  # an extra: imported where it is asked for
+    from torch.utils.tensorboard import SummaryWriter  # an extra: only if it is requested
 
     # what was written after the checkpoint that training goes on from is dropped
     return SummaryWriter(folder, purge_step=first_step)
 
 
 def require_tensorboard() -> None:
-    """RecipeError where the extra is not installed."""
+    """Raise RecipeError where the extra `tensorboard` is not installed."""
     if find_spec("tensorboard") is None:
         raise RecipeError(
             "--tensorboard found no package tensorboard; expected the extra. Install it: pip "
@@ -33,7 +33,7 @@ def require_tensorboard() -> None:
 
 
 class BoardReporter:
-    """Tells another reporter and writes scalars: loss, accuracy, validation, test."""
+    """Writes scalars (loss, accuracy, validation, test) and passes all on to another reporter."""
 
     def __init__(
         self, other: Reporter, run: Path, make: Callable[[str, int], Any] = _summary_writer
@@ -42,16 +42,16 @@ class BoardReporter:
         self._writer: Any = None
 
     def began(self, setup: Setup, step: int) -> None:
-        """The run folder is there from now on."""
+        """Open the writer of scalars, now that the run folder exists."""
         self._writer = self._make(str(self.run / FOLDER), step + 1)
         self.other.began(setup, step)
 
     def expected(self, cost: Estimate) -> None:
-        """Nothing to draw."""
+        """Pass the estimated cost on without writing a scalar."""
         self.other.expected(cost)
 
     def stepped(self, step: int, record: WindowRecord) -> None:
-        """Loss and accuracy of the window's last mini-batch."""
+        """Write loss and accuracy of the window's last mini-batch."""
         if isinstance(record, StepRecord):
             for name, value in (("loss", record.loss), ("accuracy", record.accuracy)):
                 if value is not None:
@@ -59,21 +59,21 @@ class BoardReporter:
         self.other.stepped(step, record)
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """The score on the validation tasks."""
+        """Write the mean score on the validation tasks."""
         self._writer.add_scalar("validation/score", score.mean, step)
         self.other.validated(step, score, best)
 
     def tested(self, done: int, total: int) -> None:
-        """Nothing to draw."""
+        """Pass the progress of the test on without writing a scalar."""
         self.other.tested(done, total)
 
     def ended(self, summary: Summary) -> None:
-        """The test scores, at the last step."""
+        """Write the test scores at the last step."""
         for name, score in summary.test.items():
             self._writer.add_scalar(f"test/{name}", score.mean, summary.steps)
         self.other.ended(summary)
 
     def close(self) -> None:
-        """Flush the scalars to the disk."""
+        """Flush the scalars to disk and close the writer."""
         if self._writer is not None:
             self._writer.close()

@@ -1,4 +1,4 @@
-"""`towpath compare`: several weighters on the same tasks, pairwise."""
+"""`towpath compare`: several weighters on the same tasks, with paired differences."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "compare",
@@ -73,15 +73,15 @@ def begin_comparing(
     engine: "EngineChoice",
     call: Invocation,
 ) -> "ComparisonSpec":
-    """Begin a comparison in a new folder and take it to its end; returns what is compared.
+    """Begin a comparison in a new folder and run it to its end; return its description.
 
     Args:
         console: where progress and the table are shown.
         out: the comparison's folder.
-        recipe: what is run, but for the weighter and the seed.
-        weighters: the weighters as the command line spells them, such as `tow:beta=1.0`.
-        seeds: one run each for every weighter.
-        engine: who runs the runs.
+        recipe: the recipe that all runs share, but for weighter and seed.
+        weighters: the weighters as spelt on the command line, such as `tow:beta=1.0`.
+        seeds: the seeds that each weighter is run with.
+        engine: the engine that runs the runs.
         call: how the command was called.
     """
     from towpath.grid.compare import begin_comparison
@@ -104,7 +104,7 @@ def go_on_comparing(
     Args:
         console: where progress and the table are shown.
         spec: what is compared, and in which folder.
-        engine: who runs the runs.
+        engine: the engine that runs the runs.
         call: how the command was called.
     """
     from towpath.cli.progress import ConsoleWatcher
@@ -137,7 +137,7 @@ def go_on_comparing(
 
 
 def _lasting_data_root(call: Invocation) -> str | None:
-    """The data folder also for runs on machines that do not have our environment."""
+    """Return the data folder as a path for machines without our environment variables."""
     from towpath.data.locations import DATA_VARIABLE
 
     return call.data_root or os.environ.get(DATA_VARIABLE)

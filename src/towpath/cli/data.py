@@ -1,6 +1,6 @@
 """`towpath data list | fetch | verify | preview`: the data sets, and folders of the user's own.
 
-What goes wrong is raised as `DataError` (the user's to mend) or `DownloadError` (the network's).
+Failures are raised as `DataError` (the user can mend it) or `DownloadError` (the network failed).
 """
 
 import argparse
@@ -35,15 +35,23 @@ if TYPE_CHECKING:
 
 _EPISODES_SHOWN = 3
 SHEET_SIGNATURE = b"Software\0towpath"
-"""How a contact sheet of ours begins."""
+"""bytes by which a contact sheet made by towpath is recognised"""
 
 
 def add(commands: Commands) -> None:
-    """Declare the commands and their arguments."""
+    """Add these commands and their arguments to the command line."""
     data = commands.add_parser("data", help="list, fetch, verify and preview data sets")
     kinds = data.add_subparsers(dest="data_command", required=True, metavar="COMMAND")
 
     def add_one(name: str, text: str, example: str, run: Run) -> argparse.ArgumentParser:
+        """Add one command, which takes `--data-root` like the others.
+
+        Args:
+            name: the word that calls the command.
+            text: one sentence on what it does, for its help text.
+            example: a command line that works as it stands.
+            run: the function that runs it.
+        """
         parser = add_command(kinds, name, text, example, run)
         add_data_root(parser)
         return parser
@@ -80,7 +88,7 @@ def add(commands: Commands) -> None:
 
 
 def list_sets(arguments: argparse.Namespace, console: Console) -> None:
-    """Say what sets there are, where they lie, their licences and counts."""
+    """Print which data sets there are, where they are, their licences and counts."""
     from towpath.data.locations import cache_root, data_root
     from towpath.data.registry import SETS
 
@@ -98,7 +106,7 @@ def list_sets(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _where(entry: "DataSet", folder: Path) -> str:
-    """Where a set lies in the data folder, or how to get it."""
+    """Return where a set is in the data folder, or how to get it."""
     from towpath.data.registry import cached_splits
 
     if entry.built_in:
@@ -123,7 +131,7 @@ def _counts_here(name: str, folder: Path) -> str:
 
 
 def fetch_set(arguments: argparse.Namespace, console: Console) -> None:
-    """Download a set into the data folder, file by file, checksums checked."""
+    """Download a data set into the data folder, and check the checksum of each file."""
     from towpath.data.download import fetch
     from towpath.data.locations import data_root
     from towpath.data.registry import known
@@ -171,7 +179,7 @@ def fetch_set(arguments: argparse.Namespace, console: Console) -> None:
 
 
 class _Bar:
-    """pooch's idea of a progress bar, drawn by rich."""
+    """A progress bar with the interface that pooch expects, drawn by rich."""
 
     def __init__(self, bars: Progress, label: str) -> None:
         self._bars = bars
@@ -180,26 +188,31 @@ class _Bar:
 
     @property
     def total(self) -> int:
+        """The size of the download in bytes; 0 while it is not known."""
         return self._total
 
     @total.setter
     def total(self, value: int) -> None:
+        """Set the size of the download in bytes and show it."""
         self._total = value
         self._bars.update(self._task, total=value or None)
 
     def update(self, amount: int) -> None:
+        """Advance the bar by an amount of downloaded bytes."""
         self._bars.update(self._task, advance=amount)
 
     def reset(self) -> None:
+        """Move the bar back to its start."""
         # pooch resets the bar and fills it in one go when a download ends.
         self._bars.update(self._task, completed=0)
 
     def close(self) -> None:
+        """Stop the clock of the bar, which stays visible."""
         self._bars.stop_task(self._task)
 
 
 def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
-    """Check the counts of one set, or of every set that is there; wrong counts are an error."""
+    """Check the counts of one set, or of all that are there; raise DataError for wrong ones."""
     from towpath.data.locations import data_root
     from towpath.data.registry import SETS, present
     from towpath.data.verification import require, verify
@@ -222,9 +235,9 @@ def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def preview_set(arguments: argparse.Namespace, console: Console) -> None:
-    """Write contact sheets as PNG files, of each split and of a few episodes.
+    """Write contact sheets of a set as PNG files: of each split, and of a few episodes.
 
-    What was understood of the set is printed.
+    What was understood of the set is printed as well.
     """
     from towpath.data.locations import data_root
     from towpath.data.preview import split_sheet
@@ -263,7 +276,7 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
-    """A few tasks of the pool; none where it has too few images or classes."""
+    """Return sheets of a few tasks; none where the pool has too few images or classes."""
     from towpath.data.preview import episode_sheet
     from towpath.data.sampler import EpisodeSampler
     from towpath.data.spec import EpisodeSpec

@@ -1,4 +1,4 @@
-"""`towpath demo`: five weighters on built-in data with wrong labels, with something to look at."""
+"""`towpath demo`: five weighters on built-in data with wrong labels, with pictures to look at."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "demo",
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Compare the demo's weighters, or go on with that, and write a report of it."""
+    """Run or resume the comparison of the demo's weighters, and write a report on it."""
     from towpath.grid.choice import EngineChoice
     from towpath.recipes.reading import read_recipe
     from towpath.reports import write_report
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _refuse_another(spec: "ComparisonSpec", recipe: "Recipe", seeds: Sequence[int]) -> None:
-    """UsageError if the folder holds another comparison than this demo's."""
+    """Raise UsageError if the folder holds another comparison than this demo's."""
     from towpath.runs.plain import plain_json
 
     found, labels = spec.recipe, spec.labels
@@ -74,7 +74,7 @@ def _refuse_another(spec: "ComparisonSpec", recipe: "Recipe", seeds: Sequence[in
 
 
 def _draw_tasks(spec: "ComparisonSpec") -> Path:
-    """The last mini-batch that tow-targets weighed with the first seed, as pictures."""
+    """Draw the last mini-batch that tow-targets weighted with the first seed."""
     import numpy as np
 
     from towpath.data import Episode

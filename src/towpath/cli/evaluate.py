@@ -13,7 +13,7 @@ from towpath.wording import say
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "evaluate",
@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Try the chosen parameters of a run on its test sets and show a table."""
+    """Evaluate the chosen parameters of a run on its test sets and show a table."""
     from towpath.cli.progress import figure
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load

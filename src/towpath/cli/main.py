@@ -1,7 +1,7 @@
-"""The command line as a program: its parser, and what it answers where something goes wrong.
+"""The command line as a program: its parser, and its messages and exit codes for failures.
 
-Every failure is one sentence, and the exit code says whose it is: 2 for the user's input, 130 where
-the user interrupted, 143 where SIGTERM ended the program, 1 for anything else.
+Every failure is one sentence, and the exit code tells its kind: 2 for the user's input, 130 after
+an interrupt by the user, 143 after SIGTERM, 1 for anything else.
 
 A command is a module of this package: its `add` declares the arguments, and `run` imports what it
 needs when it is called, so that `towpath --help` waits for neither torch nor numpy.
@@ -59,7 +59,7 @@ COMMANDS = (
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Arguments, and `--dotted.name value` pairs where the command takes them."""
+    """Parse the arguments, and `--dotted.name value` pairs where the command takes them."""
     arguments, rest = _parser().parse_known_args(bench.naming_the_recipe(argv))
     arguments.argv = list(argv)
     arguments.overrides = overrides(rest) if getattr(arguments, "takes_overrides", False) else []
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _open_closed_streams()
-    follower = launched_rank() > 0  # what every rank would say, the first says
+    follower = launched_rank() > 0  # only the first rank prints what all would
     width = None if sys.stdout.isatty() else 120
     # no markup: what users call their files and classes is shown as it is, in tables too
     console = Console(width=width, quiet=follower, markup=False)
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 refuse_torchrun(arguments.command)
             keep_freed_memory()
             arguments.run(arguments, console)
-            sys.stdout.flush()  # whoever reads may be gone: now is the time to notice
+            sys.stdout.flush()  # raises here, where it is handled, if the reader is gone
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except ValueError as error:  # DataError, RecipeError, UsageError and options out of range
@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """A process may be started without output (`>&-`): what it says is then said to nobody."""
+    """Open null devices for streams that are closed, as after `>&-`, so that printing works."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end

@@ -1,4 +1,4 @@
-"""argparse as the command line uses it: one sentence where a word is wrong, help texts verbatim."""
+"""argparse as the command line uses it: one-sentence errors, and help texts verbatim."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -9,9 +9,9 @@ from rich.console import Console
 from towpath.wording import nearest
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""Where a command adds itself: what argparse's `add_subparsers` returns."""
+"""The object that a command adds itself to: what argparse's `add_subparsers` returns."""
 Run = Callable[[argparse.Namespace, Console], None]
-"""What a command does with its arguments."""
+"""The function that runs a command with its arguments."""
 
 
 class UsageError(ValueError):
@@ -19,14 +19,14 @@ class UsageError(ValueError):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help texts as they stand: "95% interval" is no format of argparse's."""
+    """A formatter that shows help texts verbatim, even those with a percent sign."""
 
     def _expand_help(self, action: argparse.Action) -> str:
         return self._get_help_string(action) or ""
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without its usage dump: an error is one sentence with the nearest spelling."""
+    """An argparse parser whose errors are one sentence with the nearest spelling."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("formatter_class", Formatter)
@@ -34,14 +34,14 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As argparse, and the innermost command's options, for the nearest spelling."""
+        """Parse as argparse does, and note the innermost command's options for spelling hints."""
         found, rest = super().parse_known_args(args, namespace)
         if not hasattr(found, "known_options"):
             found.known_options = list(self._option_string_actions)
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise argparse's message as a UsageError that says where help is."""
+        """Raise argparse's message as a UsageError that tells where to find help."""
         raise UsageError(
             f"{self.prog}: {message.rstrip('.')}. Run `{self.prog} --help` to see what it takes."
         )
@@ -61,11 +61,11 @@ def add_command(
     """Add a command and return its parser, which takes the command's arguments.
 
     Args:
-        commands: where the command is added.
-        name: the word that calls it.
+        commands: the command line to add it to.
+        name: the word that calls the command.
         text: one sentence on what it does, for its own help and for the list of commands.
         example: a command line that works as it stands.
-        run: what it does.
+        run: the function that runs it.
     """
     parser = commands.add_parser(name, help=text, description=text, epilog=f"example: {example}")
     parser.set_defaults(run=run)
@@ -73,7 +73,7 @@ def add_command(
 
 
 def overrides(words: Sequence[str]) -> list[tuple[str, str]]:
-    """`(dotted name, value)` of each `--dotted.name value` or `--dotted.name=value`."""
+    """Return `(dotted name, value)` of each `--dotted.name value` or `--dotted.name=value`."""
     pairs: list[tuple[str, str]] = []
     remaining = list(words)
     while remaining:

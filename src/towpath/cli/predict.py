@@ -1,4 +1,4 @@
-"""`towpath predict`: classes of the images of a folder, after a folder of examples."""
+"""`towpath predict`: predict the classes of images after adapting to a folder of examples."""
 
 import argparse
 import csv
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "predict",
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Write a csv of class probabilities for every image of the query folder."""
+    """Write a CSV file with class probabilities for every image of the query folder."""
     from towpath.training import load
 
     output = Output(Path(arguments.out), arguments.force)
@@ -66,7 +66,7 @@ class _Examples:
 
 
 def _examples(support: Path, trained: "TrainedLearner") -> _Examples:
-    """The images of the support folder; UsageError where the run cannot adapt to them."""
+    """Load the images of the support folder; raise UsageError if the run cannot adapt to them."""
     import torch
 
     classes = sorted(p for p in _listed(support) if p.is_dir() and not p.name.startswith("."))
@@ -106,7 +106,7 @@ def _images(folder: Path) -> list[Path]:
 
 
 def _image(path: Path, trained: "TrainedLearner") -> "Tensor":
-    """An image in the shape that the run was trained on, `[C, H, W]`, from 0 to 1."""
+    """Load an image in the shape that the run was trained on, `[C, H, W]`, from 0 to 1."""
     import torch
 
     from towpath.data.images import decode
@@ -118,7 +118,7 @@ def _image(path: Path, trained: "TrainedLearner") -> "Tensor":
 
 
 def _as_trained(images: "list[Tensor]", trained: "TrainedLearner") -> "Tensor":
-    """Stacked, and turned to ink = 1 where the run was trained so and the paper is light."""
+    """Stack the images, inverted where training had ink = 1 and these have light paper."""
     import torch
 
     from towpath.data.registry import stores_ink_as_one
@@ -129,7 +129,7 @@ def _as_trained(images: "list[Tensor]", trained: "TrainedLearner") -> "Tensor":
 
 
 def _table(files: list[Path], names: list[str], probabilities: list[list[float]]) -> bytes:
-    """A csv with a row for each image: its name, its class, and the probability of each class."""
+    """Return a CSV with a row per image: its name, its class, the probability of each class."""
     import numpy as np
 
     text = io.StringIO()

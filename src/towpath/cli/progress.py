@@ -1,4 +1,4 @@
-"""How runs go, live: progress bars on a terminal, plain lines elsewhere."""
+"""Live progress of runs: bars on a terminal, plain lines elsewhere."""
 
 import math
 
@@ -23,30 +23,30 @@ from towpath.training.setup import Setup, set_label
 from towpath.wording import printable, say
 
 PLAIN_LINES = 10
-"""lines of progress a run where there is no terminal"""
+"""number of progress lines of a run where there is no terminal"""
 
 
 def percent(value: float) -> str:
-    """An accuracy for people."""
+    """Return an accuracy as a percentage with one decimal."""
     return f"{100 * value:.1f}%"
 
 
 def figure(score: Score) -> str:
-    """A score with its interval."""
+    """Return a score as text, with the half-width of its 95% interval."""
     if score.metric == "loss":
         return f"loss {score.mean:.4f} +-{score.interval:.4f}"
     return f"{percent(score.mean)} +-{100 * score.interval:.1f}"
 
 
 def duration(seconds: float) -> str:
-    """A time for people."""
+    """Return a time as text, in seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 class ConsoleReporter:
-    """Tells a rich console; the same object may follow several runs one after another."""
+    """Shows progress on a rich console, for one run or for several one after another."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -56,7 +56,7 @@ class ConsoleReporter:
         self._validation = ""
 
     def began(self, setup: Setup, step: int) -> None:
-        """Say what is run and open the bar."""
+        """Print what is run and open the progress bar."""
         self.close()  # of a run that failed
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
@@ -85,7 +85,7 @@ class ConsoleReporter:
             self._task = self._bar.add_task("training", total=self._steps, completed=step)
 
     def expected(self, cost: Estimate) -> None:
-        """What it will take, before it is taken."""
+        """Print the estimated time and memory of the run."""
         say(
             self.console,
             f"  expected: {duration(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
@@ -94,7 +94,7 @@ class ConsoleReporter:
         )
 
     def stepped(self, step: int, record: WindowRecord) -> None:
-        """Move the bar, or print a line now and then."""
+        """Move the progress bar, or print a line now and then."""
         text = _progress(record)
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=step, description=f"{text}{self._validation}")
@@ -103,17 +103,17 @@ class ConsoleReporter:
             say(self.console, f"step {step}/{self._steps}  {text}{self._validation}")
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Keep the last validation in view."""
+        """Show the last validation score beside the progress from now on."""
         del step
         self._validation = f"  validation {figure(score)}{' (best)' if best else ''}"
 
     def tested(self, done: int, total: int) -> None:
-        """Move the bar over the test tasks."""
+        """Move the progress bar over the test tasks."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total, description="testing")
 
     def ended(self, summary: Summary) -> None:
-        """Close the bar and say how it went."""
+        """Close the progress bar and print the test scores."""
         self.close()
         for name, score in summary.test.items():
             say(
@@ -124,14 +124,14 @@ class ConsoleReporter:
             )
 
     def close(self) -> None:
-        """Leave the terminal as it was, also after an error."""
+        """Stop the progress bar and restore the terminal, also after an error."""
         if self._bar is not None:
             self._bar.stop()
         self._bar, self._task = None, None
 
 
 def _progress(record: WindowRecord) -> str:
-    """Loss and accuracy of the last mini-batch, as far as they are known."""
+    """Return loss and accuracy of the last mini-batch as text, as far as they are known."""
     if not isinstance(record, StepRecord):
         return ""
     text = "" if record.loss is None else f"loss {record.loss:.3f}"
@@ -139,7 +139,7 @@ def _progress(record: WindowRecord) -> str:
 
 
 def _outcome(score: ScoreSummary) -> str:
-    """The mean of a test, with its interval where it is an accuracy."""
+    """Return the mean of a test as text, with its interval where it is an accuracy."""
     if not score.is_accuracy:
         return f"loss {score.mean:.4f}"
     width = score.interval if math.isfinite(score.interval) else 0.0  # of a single task
@@ -147,11 +147,11 @@ def _outcome(score: ScoreSummary) -> str:
 
 
 GRID_LINES = 2
-"""lines of progress for each run of several at once, where there is no terminal"""
+"""number of progress lines for each of several runs at once, where there is no terminal"""
 
 
 class ConsoleWatcher:
-    """Follows several runs at once: a bar for each that runs, a line for each that ends."""
+    """Shows several runs at once: a bar for each that runs, a line for each that ends."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -160,7 +160,7 @@ class ConsoleWatcher:
         self._last_line: dict[str, int] = {}
 
     def heard(self, name: str, event: Event) -> None:
-        """Move the run's bar, or print a line now and then."""
+        """Move the progress bar of the run, or print a line now and then."""
         if isinstance(event, Ended):
             self._drop(name)
             figures = ", ".join(
@@ -170,7 +170,7 @@ class ConsoleWatcher:
             self._say(f"{name}: ended, test {figures}")
             return
         if isinstance(event, Failed):
-            return  # whoever runs it says so, and whether it is tried again
+            return  # `failed` is called too, and knows whether it is tried again
         step, steps = event.step, event.steps
         if self.console.is_terminal:
             bars = self._opened()
@@ -185,13 +185,13 @@ class ConsoleWatcher:
             self._say(f"{name}: step {step}/{steps}")
 
     def failed(self, name: str, reason: str, again: bool) -> None:
-        """Say why, and what happens next."""
+        """Print why the run failed, and whether it is tried again."""
         self._drop(name)
         what = "trying once more" if again else "given up; the other runs go on"
         self._say(f"{name}: failed ({reason}); {what}")
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Stop the progress bars and restore the terminal, also after an error."""
         if self._bars is not None:
             self._bars.stop()
         self._bars = None

@@ -1,4 +1,4 @@
-"""Which commands torchrun may start in several processes: those that share tasks over ranks."""
+"""Commands that torchrun may start in several processes: those that share tasks over ranks."""
 
 import argparse
 
@@ -12,7 +12,7 @@ def share_tasks(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_torchrun(what: str) -> None:
-    """UsageError under torchrun, for what does not share its tasks over ranks."""
+    """Raise UsageError under torchrun, for a command that does not share tasks over ranks."""
     if launched_size() > 1:
         raise UsageError(
             f"{what} found {launched_size()} processes of torchrun; expected one: only train, and "
@@ -22,7 +22,7 @@ def refuse_torchrun(what: str) -> None:
 
 
 def resuming_command(folder: object) -> str:
-    """The command that goes on with a run, in as many processes as now."""
+    """Return the command that resumes a run, in as many processes as now."""
     if launched_size() == 1:
         return f"towpath resume {folder}"
     here = ranks_of_this_machine()

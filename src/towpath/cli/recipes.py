@@ -13,7 +13,7 @@ from towpath.wording import say
 
 
 def add(commands: Commands) -> None:
-    """Declare the commands and their arguments."""
+    """Add these commands and their arguments to the command line."""
     recipes = commands.add_parser("recipes", help="list, show and copy the shipped recipes")
     actions = recipes.add_subparsers(dest="recipes_command", required=True, metavar="COMMAND")
     add_command(actions, "list", "What recipes there are.", "towpath recipes list", list_recipes)
@@ -50,7 +50,7 @@ def list_recipes(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def show_recipe(arguments: argparse.Namespace, console: Console) -> None:
-    """Print the YAML of a recipe as it is."""
+    """Print the YAML of a recipe exactly as its file has it."""
     from towpath.recipes.reading import recipe_text
 
     console.out(recipe_text(arguments.recipe), highlight=False, end="")

@@ -1,4 +1,4 @@
-"""`towpath report`: one page of runs and comparisons."""
+"""`towpath report`: one HTML page on runs and comparisons."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from towpath.wording import say
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "report",
@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Write the page and say what is missing in it."""
+    """Write the page and print what is missing in it."""
     from towpath.reports import write_report
 
     out = Path(arguments.out)

@@ -1,4 +1,4 @@
-"""Progress while a command trains, and how to go on where it was stopped."""
+"""Progress while a command trains, and how to resume a run that was stopped."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from towpath.training.reporter import Reporter
 def reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
     """Show progress on the console until the block ends, and close it whatever happens.
 
-    A run that is stopped says how to go on with it.
+    If the run is stopped, the command that resumes it is printed.
 
     Args:
         console: where the progress is shown.

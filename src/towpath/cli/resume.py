@@ -1,4 +1,4 @@
-"""`towpath resume`: go on with a run or a comparison that was stopped."""
+"""`towpath resume`: continue a run or a comparison that was stopped."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ from towpath.wording import say
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "resume",
@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Go on with whatever the folder holds."""
+    """Resume the run or the comparison that the folder holds."""
     from towpath.grid.choice import EngineChoice
     from towpath.runs.comparison_spec import ComparisonSpec, is_comparison
 

@@ -12,11 +12,11 @@ from towpath.files import inside
 from towpath.wording import say
 
 RUNS = Path("runs")
-"""Where runs go unless --out says otherwise."""
+"""folder of runs unless --out names another"""
 
 
 def add(commands: Commands) -> None:
-    """Declare the command and its arguments."""
+    """Add this command and its arguments to the command line."""
     parser = add_command(
         commands,
         "train",

@@ -1,4 +1,4 @@
-"""`towpath weighters list|show`: what weighters compute, assume and cost, and when they fail."""
+"""`towpath weighters list | show`: what weighters compute, assume and cost, and when they fail."""
 
 import argparse
 import inspect
@@ -14,7 +14,7 @@ from towpath.wording import nearest
 
 
 def add(commands: Commands) -> None:
-    """Declare the commands and their arguments."""
+    """Add these commands and their arguments to the command line."""
     weighters = commands.add_parser("weighters", help="list the weighters, and show one of them")
     actions = weighters.add_subparsers(dest="weighters_command", required=True, metavar="COMMAND")
     lists = add_command(
@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
 
 
 def run_list(arguments: argparse.Namespace, console: Console) -> None:
-    """`towpath weighters list`."""
+    """Show a table of all weighters, for the terminal or as Markdown."""
     from towpath.weighters.guide import factorial_table, table  # torch: not for --help
     from towpath.weighters.registry import WEIGHTERS
 
@@ -57,7 +57,7 @@ def run_list(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def run_show(arguments: argparse.Namespace, console: Console) -> None:
-    """`towpath weighters show NAME`."""
+    """Show the card of one weighter with its options and defaults."""
     from towpath.weighters.guide import in_python
     from towpath.weighters.registry import WEIGHTERS
 
@@ -94,7 +94,7 @@ def run_show(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _options(make: Any, presets: Mapping[str, Any]) -> str:
-    """The options that a recipe may set, with their values where it does not."""
+    """Return the options that a recipe may set, with their defaults."""
     if not is_dataclass(make):
         return ""
     given = {f.name: f.default for f in fields(make) if f.default is not MISSING}
@@ -102,5 +102,5 @@ def _options(make: Any, presets: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A card's text without the marks that a Markdown table needs."""
+    """Return a card's text without the marks that a Markdown table needs."""
     return text.replace("`", "").replace("\\|", "|")

@@ -1,4 +1,4 @@
-"""Several processes: what they exchange, how they are launched and stopped, what they send."""
+"""Several processes: their communication, how they are launched and stopped, its volume."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How the processes that torchrun started become one group: addresses, timeouts, restarts."""
+"""Joining the processes that torchrun started into one group: addresses, timeouts, restarts."""
 
 import os
 import time
@@ -15,18 +15,20 @@ from towpath.distributed.torchrun import is_launched, launched_rank, launched_si
 
 TIMEOUT_VARIABLE = "TOWPATH_RANK_TIMEOUT"
 TIMEOUT_SECONDS = 300.0
-"""How long a rank waits for the others. A rank that dies is noticed at once; this is for one that
+"""how long a rank waits for the others. A rank that dies is noticed at once; this is for one that
 hangs, so it must be longer than the slowest task and the slowest disk."""
 
 
 def own_device(name: str) -> str:
-    """Under torchrun, `cuda` is a device for each rank."""
+    """Return the device of this rank: under torchrun, `cuda` is another GPU for each rank."""
     return f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if name == "cuda" and is_launched() else name
 
 
 @contextmanager
 def launched(device: str = "cpu") -> Iterator[Ranks]:
-    """The group that torchrun started, or `ALONE`; gloo on the CPU, nccl on GPUs.
+    """Join the group that torchrun started while the block runs; `ALONE` without torchrun.
+
+    The group communicates by gloo on the CPU and by nccl on GPUs.
 
     Example:
         with tp.distributed.launched() as ranks:
@@ -64,9 +66,9 @@ def launched(device: str = "cpu") -> Iterator[Ranks]:
 
 
 def _attempt(store: Any, ranks: Ranks, timeout: timedelta) -> str:
-    """A name that the living ranks agree on, and none before a restart has used.
+    """Return a name that the living ranks agree on, and that none before a restart has used.
 
-    torchrun keeps one store over its restarts, with the addresses of the dead in it (torch 2.13
+    torchrun keeps one store over its restarts, with the addresses of dead ranks in it (torch 2.13
     connects to them and fails), and its own count of restarts may differ between machines. So the
     first rank proposes a new name until every other has answered it with a word of its own and
     has been given that very word back.

@@ -4,10 +4,10 @@
     tasks        rank r evaluates the tasks r, r + R, r + 2R, ... of every mini-batch (maybe none)
     coordinates  rank r owns one slice of the P parameters, of ceil(P / R) at most
 
-Two collectives are all there is: all-to-all and all-gather. A sum of large arrays is made slice by
+Only two collectives are used: all-to-all and all-gather. A sum of large arrays is made slice by
 slice, each by the rank that owns it, and a sum of a few numbers by every rank from the same numbers
-in the order of the ranks: so all ranks hold the same bits and take the same branches. `ALONE` is
-the group of one, in which every method gives back what it got.
+in the order of the ranks: so all ranks have the same bits and take the same branches. `ALONE` is
+the group of one, in which every method returns what it was given.
 """
 
 import re
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class Ranks:
-    """The ranks of a run as one of them sees them."""
+    """The group of ranks of a run, as seen by one of them."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
@@ -41,25 +41,25 @@ class Ranks:
     # who owns what
 
     def own(self, count: int) -> range:
-        """Indices of this rank's tasks among `count`."""
+        """Return the indices of this rank's tasks among `count` tasks."""
         return range(self.rank, count, self.size)
 
     def part(self, whole: Tensor) -> Tensor:
-        """This rank's coordinates of an array `[..., P]`; a copy, so that the rest can be freed."""
+        """Return this rank's coordinates of `[..., P]`, copied so that the rest can be freed."""
         if self.size == 1:
             return whole
         start, stop = self.bounds(whole.shape[-1])
         return whole[..., start:stop].clone()
 
     def bounds(self, P: int, rank: int | None = None) -> tuple[int, int]:
-        """First coordinate of a rank's slice, and the one after its last."""
+        """Return the first coordinate of a rank's slice, and the one after its last."""
         length, rank = -(-P // self.size), self.rank if rank is None else rank
         return min(rank * length, P), min((rank + 1) * length, P)
 
     # rows of tasks, columns of coordinates
 
     def gathered(self, rows: Tensor, count: int) -> Tensor:
-        """From each rank the rows `[m, n]` of its own tasks: those of all, `[count, n]`."""
+        """Gather the rows `[m, n]` of each rank's own tasks; return those of all, `[count, n]`."""
         if self.size == 1:
             return rows
         most = -(-count // self.size)
@@ -69,10 +69,13 @@ class Ranks:
         return self._all_gather(padded).transpose(0, 1).reshape(-1, rows.shape[1])[:count]
 
     def columns(self, rows: Tensor, count: int) -> Tensor:
-        """From each rank the rows `[m, P]` of its own tasks: own coordinates of all, `[count, c]`.
+        """Exchange the rows `[m, P]` of each rank's own tasks for columns of all tasks.
 
-        The transposition sends (R - 1) / R of the rank's own rows; to gather them everywhere would
-        send R - 1 times all of them.
+        The transposition sends (R - 1) / R of the rank's own rows; gathering them everywhere would
+        send all of them R - 1 times.
+
+        Returns:
+            the rank's own coordinates of all tasks, `[count, c]`.
         """
         if self.size == 1:
             return rows
@@ -87,7 +90,7 @@ class Ranks:
     # sums
 
     def summed_part(self, mine: Tensor) -> Tensor:
-        """The sum over ranks of arrays `[..., P]`, at this rank's own coordinates."""
+        """Return the sum over ranks of arrays `[..., P]`, at this rank's own coordinates."""
         if self.size == 1:
             return mine
         shape = (*mine.shape[:-1], self._width(mine.shape[-1]))
@@ -96,7 +99,7 @@ class Ranks:
         return torch.stack(received).sum(0).view(shape)
 
     def joined(self, part: Tensor, P: int) -> Tensor:
-        """The whole vector `[P]` of which each rank holds its own coordinates."""
+        """Return the whole vector `[P]`, of which each rank has its own coordinates."""
         if self.size == 1:
             return part
         padded = part.new_zeros(-(-P // self.size))
@@ -104,17 +107,20 @@ class Ranks:
         return self._all_gather(padded).reshape(-1)[:P]
 
     def summed(self, mine: Tensor) -> Tensor:
-        """The sum over ranks of vectors `[P]`, whole, on every rank."""
+        """Return the whole sum over ranks of vectors `[P]` on every rank."""
         return mine if self.size == 1 else self.joined(self.summed_part(mine), len(mine))
 
     def total(self, few: Tensor) -> Tensor:
-        """The sum over ranks of a few numbers, on every rank, in one exchange."""
+        """Return the sum over ranks of a few numbers, on every rank, in one exchange."""
         return few if self.size == 1 else self._all_gather(few.contiguous()).sum(0)
 
     # one decision for all
 
     def first(self, call: Callable[[], Result]) -> Result:
-        """What `call` gives on the first rank; wrong input that it finds is raised on all."""
+        """Call the function on the first rank only, and return its result on all ranks.
+
+        A ValueError, as wrong input of the user causes, is raised on all ranks as well.
+        """
         if self.size == 1:
             return call()
         import torch.distributed as dist
@@ -133,7 +139,7 @@ class Ranks:
         return result
 
     def check_agreement(self, arrays: Sequence[Tensor]) -> None:
-        """LostRankError unless all ranks hold the same bits."""
+        """Raise LostRankError unless all ranks have the same bits in these arrays."""
         if self.size == 1:
             return
         sums = [_fingerprint(array) for array in arrays]
@@ -152,7 +158,7 @@ class Ranks:
         return stop - start
 
     def _all_gather(self, mine: Tensor) -> Tensor:
-        """`[R, *mine.shape]`"""
+        """Return the tensors of all ranks, `[R, *mine.shape]`."""
         import torch.distributed as dist
 
         result = mine.new_empty(self.size, *mine.shape)
@@ -163,7 +169,7 @@ class Ranks:
         return result
 
     def _all_to_all(self, mine: Tensor, lengths: list[int]) -> list[Tensor]:
-        """Each rank's coordinates of `[..., P]` to that rank; what came from each, flat."""
+        """Send each rank its coordinates of `[..., P]`; return what came from each, flat."""
         import torch.distributed as dist
 
         P = mine.shape[-1]
@@ -179,7 +185,7 @@ class Ranks:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Turn what torch says where ranks are lost into a LostRankError for the user."""
+        """Turn torch's errors about lost ranks into a LostRankError for the user."""
         try:
             yield
         except RuntimeError as error:  # gloo and nccl say so when a connection ends or times out
@@ -196,6 +202,6 @@ ALONE = Ranks()
 
 
 def _fingerprint(array: Tensor) -> Tensor:
-    """A number that another bit anywhere would change, whatever the order of the sum."""
+    """Return a number that any changed bit would change, whatever the order of the sum."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}[array.element_size()]
     return array.detach().contiguous().view(words).sum(dtype=torch.int64)

@@ -1,8 +1,8 @@
 """SIGTERM, which schedulers and torchrun send, ends a run as Ctrl-C does: with a checkpoint.
 
 Python runs signal handlers between two of its own instructions, so a rank that waits inside a
-collective for a rank that hangs would never hear. There a thread listens as well, and ends the
-process with a sentence if the handler has not come to run.
+collective for a rank that hangs would never notice. There a thread waits for the signal as well,
+and ends the process with a message if the handler does not run in time.
 """
 
 import os
@@ -17,20 +17,20 @@ from types import FrameType
 from towpath.distributed.torchrun import launched_rank, launched_size
 
 GRACE_SECONDS = 10.0
-"""until the thread ends the process itself; torchrun sends SIGKILL after 30"""
+"""time until the thread ends the process itself; torchrun sends SIGKILL after 30"""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: whatever is done for Ctrl-C is done for it."""
+    """SIGTERM was received; code that handles Ctrl-C handles it in the same way."""
 
 
 def exit_code() -> int:
-    """143 as shells expect, 1 for a rank: there it says that the run as a whole ended early."""
+    """Return 143, as shells expect, or 1 for a rank, where it means that the run ended early."""
     return 1 if launched_size() > 1 else 128 + signal.SIGTERM
 
 
 def ranks_ended() -> str:
-    """Why SIGTERM may have come to a rank, and what to do."""
+    """Return a sentence on why a rank may have received SIGTERM, and what to do."""
     return (
         f"Rank {launched_rank()} of {launched_size()} was stopped (SIGTERM): another rank ended or "
         f"the job was cancelled; expected all {launched_size()} ranks to go on together. Look at "
@@ -40,13 +40,17 @@ def ranks_ended() -> str:
 
 @contextmanager
 def heeding_sigterm() -> Iterator[None]:
-    """Raise `Terminated` where SIGTERM comes, once; the old handler is put back at the end."""
+    """Raise `Terminated` once when SIGTERM is received while the block runs.
+
+    The former handler is restored at the end. Outside the main thread nothing is changed.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers
         return
     heard = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
+        """Raise `Terminated`, and ignore any further SIGTERM."""
         del frame
         signal.signal(number, signal.SIG_IGN)  # the checkpoint is not cut short by a second one
         heard.set()
@@ -64,12 +68,13 @@ def heeding_sigterm() -> Iterator[None]:
 
 
 def _listen(heard: threading.Event) -> socket.socket:
-    """The system writes the number of every signal into a pipe, whatever the main thread does."""
+    """Start a thread that reads signals from a pipe, which works while the main thread hangs."""
     reader, writer = socket.socketpair()
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
 
     def wait() -> None:
+        """End the process if the handler has not run some seconds after SIGTERM."""
         with reader:
             while number := reader.recv(1):  # nothing once the writer is closed
                 if number[0] == signal.SIGTERM and not heard.wait(GRACE_SECONDS):

@@ -1,4 +1,4 @@
-"""What torchrun tells the processes that it starts, through the environment; needs no torch."""
+"""What torchrun passes to the processes that it starts, in the environment; needs no torch."""
 
 import os
 
@@ -8,25 +8,25 @@ class LostRankError(RuntimeError):
 
 
 def is_launched() -> bool:
-    """Whether torchrun (or something that sets the same variables) started this process."""
+    """Return whether torchrun (or something that sets the same variables) started this process."""
     return all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
 
 
 def launched_rank() -> int:
-    """The rank that torchrun gave this process, 0 without torchrun."""
+    """Return the rank that torchrun gave this process, 0 without torchrun."""
     return int(os.environ["RANK"]) if is_launched() else 0
 
 
 def launched_size() -> int:
-    """How many processes torchrun started, 1 without torchrun."""
+    """Return how many processes torchrun started, 1 without torchrun."""
     return int(os.environ["WORLD_SIZE"]) if is_launched() else 1
 
 
 def ranks_of_this_machine() -> int:
-    """How many of them share this machine's cores."""
+    """Return how many of the ranks share this machine's cores."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if is_launched() else 1
 
 
 def restarts() -> int:
-    """How often torchrun has restarted the ranks after one of them ended."""
+    """Return how often torchrun has restarted the ranks after one of them ended."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) if is_launched() else 0

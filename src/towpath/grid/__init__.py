@@ -1,1 +1,1 @@
-"""Many runs: in this process, in jobs of this machine, or on Ray."""
+"""Many runs at once: in this process, in processes of this machine, or on Ray."""

@@ -1,8 +1,8 @@
-"""The process of one run: `python -m towpath.grid.child` takes a job as JSON on its input.
+"""The process of one run: `python -m towpath.grid.child` reads a job as JSON from its input.
 
-It writes an event a line to its output (what anybody else prints goes to its error output), and
-ends with 0, with 143 after SIGTERM (the checkpoint is written), or with 1 and the reason as its
-last event. If whoever started it is gone it stops at its next event.
+It writes one event per line to its output (anything else that is printed goes to its error output).
+Its exit code is 0, 143 after SIGTERM (the checkpoint is written), or 1, with the reason as its last
+event. If the process that started it is gone, it stops at its next event.
 """
 
 import os
@@ -17,7 +17,7 @@ from towpath.training.allocator import keep_freed_memory
 
 
 def main() -> int:
-    """Run the job that stands on the input."""
+    """Run the job that is given on the standard input; return the exit code."""
     job = Job.from_json(sys.stdin.read())
     events = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # a print in a user's class is no event

@@ -1,4 +1,4 @@
-"""Who runs the runs of a comparison, as the user asked for it: checked, then made."""
+"""The engine for the runs of a comparison, as the user requested it: checked, then made."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Who is to run the runs of a comparison, as the command line says; checked when it is made."""
+    """The engine requested on the command line; its values are checked when it is made."""
 
     engine: str = "local"
-    """local or ray"""
+    """`local` or `ray`"""
     jobs: int | None = None
-    """processes of this machine at a time"""
+    """number of processes on this machine at a time"""
     address: str | None = None
     cpus_per_run: float | None = None
     gpus_per_run: float | None = None
@@ -54,8 +54,8 @@ class EngineChoice:
         """Make the engine.
 
         Args:
-            reporter: who is told how the runs go, where they run here one after another.
-            watcher: who is told where several run at once, and of runs that fail.
+            reporter: receives the progress of runs in this process, one after another.
+            watcher: receives the progress of several runs at once, and of runs that fail.
         """
         if self.engine == "ray":
             cpus = 1.0 if self.cpus_per_run is None else self.cpus_per_run

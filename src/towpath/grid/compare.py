@@ -1,7 +1,7 @@
 """Several weighters side by side: the same initialisation, the same tasks, paired differences.
 
-What is compared is in `runs/comparison_spec.py`, what came out in `runs/comparison.py`. Finished
-runs are never run again. One process at a time works on a comparison.
+What is compared is described in `runs/comparison_spec.py`, the outcome in `runs/comparison.py`.
+Finished runs are never run again. Only one process at a time may work on a comparison.
 """
 
 import logging
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class ComparisonIncompleteError(TrainingStoppedError):
-    """Some runs failed; `result` compares the others."""
+    """Some runs of a comparison failed; `result` compares the others."""
 
     def __init__(self, path: Path, result: Comparison, failures: Mapping[str, str]) -> None:
         asked = len(result.weighters) * len(result.seeds)
@@ -49,19 +49,19 @@ def begin_comparison(
     data_root: str | Path | None = None,
     allowed: Collection[str] = (),
 ) -> ComparisonSpec:
-    """Check what is to be compared, data and all, and write it down in a new folder.
+    """Check a new comparison, its data included, and store its description in a new folder.
 
     Args:
         path: the comparison's folder.
-        recipe: what every run shares.
-        weighters: the weighters as the command line spells them, such as `tow:beta=1.0`.
-        seeds: those that each weighter is run with.
+        recipe: the recipe that all runs share.
+        weighters: the weighters as spelt on the command line, such as `tow:beta=1.0`.
+        seeds: the seeds that each weighter is run with.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
     """
     spec = ComparisonSpec.new(path, with_lasting_paths(recipe), weighters, seeds)
     refuse_existing(path)
-    for contestant in spec.contestants:  # what cannot run is said now, not in an hour
+    for contestant in spec.contestants:  # a run that cannot work is refused now, not in an hour
         prepare(replace(spec.recipe, weighter=contestant.component), data_root, allowed)
     spec.write()
     return spec
@@ -76,20 +76,20 @@ def run_comparison(
     command: str = "",
     engine: Engine | None = None,
 ) -> Comparison:
-    """Run what is not finished yet, then compare; returns what `comparison.json` holds.
+    """Run what is not finished yet, then compare; return the content of `comparison.json`.
 
     Args:
         comparison: what `begin_comparison` returned, or the folder of one that was begun before.
-        reporter: who is told, where the runs are run here, one after another.
+        reporter: receives the progress of runs in this process, one after another.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
-        command: the words of the command line, for the record.
-        engine: who runs them, if not this process.
+        command: the command line, to be recorded in the run folders.
+        engine: runs the runs; None for this process.
 
     Raises:
         ComparisonIncompleteError: if runs failed, after the others were run and compared.
-        RecipeError: if another process is at it, if a folder holds another run than its name says,
-            or if every run was refused before it began, which leaves nothing behind.
+        RecipeError: if another process works on the comparison, if a folder holds another run than
+            its name states, or if every run was refused before it began, which leaves nothing.
     """
     path = comparison.path if isinstance(comparison, ComparisonSpec) else comparison
     with RunFolder(path).held():
@@ -111,7 +111,7 @@ def _forget(path: Path) -> None:
     """Remove a comparison of which nothing was run: it would block the corrected command."""
     for name in (SPEC, RESULT):
         (path / name).unlink(missing_ok=True)
-    with suppress(OSError):  # it holds something that is not ours
+    with suppress(OSError):  # it has files that are not ours
         path.rmdir()
 
 
@@ -122,13 +122,13 @@ def missing_runs(
     allowed: Collection[str] = (),
     command: str = "",
 ) -> list[Job]:
-    """The runs of a comparison that are not finished, seed by seed.
+    """Return the runs of a comparison that are not finished, one seed after another.
 
     Args:
         spec: what is compared.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
-        command: the words of the command line, for the record.
+        command: the command line, to be recorded in the run folders.
     """
     # all options of each weighter; refuses a misspelt name or option before anything runs
     options = {c.label: weighter_options(c.component, allowed) for c in spec.contestants}

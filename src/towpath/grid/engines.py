@@ -1,7 +1,7 @@
-"""Who runs the grid of a comparison: this process, processes of this machine, or Ray (on_ray.py).
+"""Engines that run the jobs of a comparison: in this process, in several, or on Ray (on_ray.py).
 
-An engine runs jobs, tries one that fails once more, and says which failed for good and why; the
-results lie in the jobs' folders, and are merged by the same code whoever ran them.
+An engine runs jobs, tries one that fails once more, and returns which failed for good and why. The
+results are in the jobs' folders, and are collected by the same code whichever engine ran them.
 """
 
 import signal
@@ -20,7 +20,7 @@ from towpath.machine import available_cores
 from towpath.training.reporter import Reporter
 
 STOP_SECONDS = 60.0
-"""that a run is given to write its checkpoint before it is killed"""
+"""time that a run has to write its checkpoint before it is killed"""
 
 
 class Engine(Protocol):
@@ -46,7 +46,7 @@ class InProcess:
                 try:
                     job.run(self.reporter)
                     break
-                except BrokenPipeError:  # whoever reads our progress is gone
+                except BrokenPipeError:  # the reader of our progress is gone
                     raise
                 except Exception as error:  # noqa: BLE001 - the other runs go on
                     again = attempt + 1 < ATTEMPTS
@@ -85,7 +85,7 @@ class Subprocesses:
         return failures
 
     def _attempts(self, job: Job) -> str:
-        """Why the job failed for good, or nothing."""
+        """Run the job until it ends or fails for good; return the reason, empty if it ended."""
         reason = ""
         for attempt in range(ATTEMPTS):
             reason = self._once(job)
@@ -104,7 +104,7 @@ class Subprocesses:
                 said = self._listen(child, job)
                 code = child.wait()
             except BaseException:
-                child.kill()  # nobody would hear it any more
+                child.kill()  # its output has no reader any more
                 raise
             finally:
                 with self._lock:
@@ -129,14 +129,14 @@ class Subprocesses:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
-                # Ctrl-C of the terminal comes to us alone, and once: we tell the children
+                # Ctrl-C of the terminal reaches us alone, and once: we pass it on to the children
                 start_new_session=True,
             )
             self._children.add(child)
             return child
 
     def _listen(self, child: "subprocess.Popen[str]", job: Job) -> str:
-        """Pass the child's events on until it ends; the reason that it gives, if it fails."""
+        """Pass the child's events on until it ends; return the reason that it gives if it fails."""
         assert child.stdin is not None
         assert child.stdout is not None
         reason = ""
@@ -144,7 +144,7 @@ class Subprocesses:
             with child.stdin as words:
                 words.write(job.as_json())
         except BrokenPipeError:
-            return reason  # it died before it could listen: its exit code says how
+            return reason  # it died before it read its job; its exit code tells why
         with child.stdout as lines:
             for line in lines:
                 event = event_of_line(line)
@@ -156,7 +156,7 @@ class Subprocesses:
         return reason
 
     def _stop(self) -> None:
-        """SIGTERM to every run, which writes its checkpoint; SIGKILL to one that does not end."""
+        """Send SIGTERM to every run, which writes its checkpoint; SIGKILL if that takes long."""
         with self._lock:
             self._stopping = True
             children = list(self._children)

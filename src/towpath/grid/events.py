@@ -1,4 +1,4 @@
-"""How a run tells whoever started it how it goes: an event a line, as JSON, between processes."""
+"""Events by which a run reports its progress to the process that started it, one JSON per line."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from towpath.runs.scores import ScoreSummary
 
 @dataclass(frozen=True)
 class Began:
-    """Training starts, or goes on, at a step of so many."""
+    """Training starts, or is resumed, at step `step` of `steps`."""
 
     step: int
     steps: int
@@ -19,7 +19,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Stepped:
-    """Training has come to a step of so many."""
+    """Training has reached step `step` of `steps`."""
 
     step: int
     steps: int
@@ -27,7 +27,7 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Ended:
-    """The run has its final figures."""
+    """The run has ended with these scores on its test sets."""
 
     test: Mapping[str, ScoreSummary]
     """the score on each test set"""
@@ -35,7 +35,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Failed:
-    """The run failed; the last event of its process."""
+    """The run failed for this reason; the last event of its process."""
 
     reason: str
 
@@ -50,13 +50,13 @@ KINDS: Mapping[str, type[Event]] = {
 
 
 def event_line(event: Event) -> str:
-    """The event as a line of text."""
+    """Return the event as one line of JSON."""
     kind = next(name for name, known in KINDS.items() if isinstance(event, known))
     return json.dumps(plain_json({"kind": kind, **asdict(event)})) + "\n"
 
 
 def event_of_line(line: str) -> Event:
-    """The event of a line; TypeError or KeyError if it is none."""
+    """Return the event that a line holds; raise TypeError or KeyError if it holds none."""
     content = object_of(json.loads(line), "an event")
     kind = KINDS[text_at(content, "kind")]
     if kind is Ended:

@@ -1,6 +1,7 @@
 """A run of a comparison as a job: plain values that any process on any machine can take up.
 
-The process that runs it tells how it goes in events (`events.py`); whoever started it watches.
+The process that runs it reports its progress in events (`events.py`) to a watcher in the process
+that started it.
 """
 
 import json
@@ -21,25 +22,25 @@ from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
 
 ATTEMPTS = 2
-"""a run that fails is tried once more: machines fail too"""
+"""a run that fails is tried once more, since machines fail too"""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run, in a folder of its own; it goes on where an attempt before it stopped."""
+    """One run in a folder of its own, resumed where an earlier attempt stopped."""
 
     name: str
     folder: str
     recipe: Recipe
-    """with all options of its weighter"""
+    """the recipe, with all options of its weighter"""
     data_root: str | None = None
     allowed: tuple[str, ...] = ()
     command: str = ""
     workers: int | None = None
-    """threads, where other runs have the same cores; no result depends on it"""
+    """number of threads, where other runs share the cores; no result depends on it"""
 
     def run(self, reporter: Reporter) -> Summary:
-        """Train, or go on; returns the summary."""
+        """Train the run, or resume it if it has begun; return the summary."""
         folder = Path(self.folder)
         if (folder / CONFIG).exists():
             return resume(
@@ -60,61 +61,61 @@ class Job:
         )
 
     def as_json(self) -> str:
-        """The job as text, which `from_json` reads back on any machine."""
+        """Return the job as JSON, from which `from_json` makes it again on any machine."""
         own = {one.name: getattr(self, one.name) for one in fields(self)}
         return json.dumps({**own, "recipe": self.recipe.as_mapping()})
 
     @classmethod
     def from_json(cls, text: str) -> "Job":
-        """The job of the text, its recipe read and checked."""
+        """Return the job that the JSON describes, with its recipe read and checked."""
         values = json.loads(text)
         recipe, allowed = Recipe.of(values["recipe"]), tuple(values["allowed"])
         return cls(**{**values, "recipe": recipe, "allowed": allowed})
 
 
 class Watcher(Protocol):
-    """Who is told how the runs of a grid go, several at once."""
+    """The receiver of progress of several runs at once."""
 
     def heard(self, name: str, event: Event) -> None:
-        """A run said something: it began, took a step or ended."""
+        """Receive an event of a run: it began, took a step or ended."""
         ...
 
     def failed(self, name: str, reason: str, again: bool) -> None:
-        """An attempt failed; `again` where there is another."""
+        """Receive that an attempt failed; `again` tells whether there is another one."""
         ...
 
 
 class EventReporter:
-    """A reporter that turns what it hears into events."""
+    """A reporter that passes the progress of a run on as events."""
 
     def __init__(self, tell: Callable[[Event], None]) -> None:
         self._tell = tell
         self._steps = 0
 
     def began(self, setup: Setup, step: int) -> None:
-        """Tell where the run starts, and how far it goes."""
+        """Pass on at which step the run starts, and how many it has."""
         self._steps = setup.recipe.training.steps
         self._tell(Began(step, self._steps))
 
     def expected(self, cost: Estimate) -> None:
-        """Tell nothing: the runs have the machine to share, and it was measured alone."""
+        """Ignore the estimated cost, which was measured as if the run had the machine alone."""
 
     def stepped(self, step: int, record: WindowRecord) -> None:  # noqa: ARG002  of the protocol
-        """Tell how far it is."""
+        """Pass on which step the run has reached."""
         self._tell(Stepped(step, self._steps))
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Tell nothing: it is in the records."""
+        """Ignore the validation, which is in the records of the run."""
 
     def tested(self, done: int, total: int) -> None:
-        """Tell nothing: the test takes little of the run's time."""
+        """Ignore the test tasks, which take little of the run's time."""
 
     def ended(self, summary: Summary) -> None:
-        """Tell the final figures."""
+        """Pass on the scores on the test sets."""
         self._tell(Ended(summary.test))
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong, in one line for the user."""
+    """Return a description of the error in one line for the user."""
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError | RuntimeError) and text else repr(error)

@@ -1,7 +1,7 @@
-"""The grid of a comparison on Ray: a task a run, on this machine or on a cluster that is there.
+"""The runs of a comparison on Ray: one task per run, on this machine or on an existing cluster.
 
-Ray places the runs, by the resources that each asks for; a run's folder must be on a file system
-that all machines see under the same path. Ray is an extra, imported where it is asked for.
+Ray places the runs by the resources that each requests; a run's folder must be on a file system
+that all machines see under the same path. Ray is an extra, imported only where it is requested.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ POLL_SECONDS = 0.2
 
 
 def require_ray() -> None:
-    """RecipeError where the extra is not installed."""
+    """Raise RecipeError where the extra `ray` is not installed."""
     if find_spec("ray") is None:
         raise RecipeError(
             "--engine ray found no package ray; expected the extra. Install it: pip install "
@@ -35,7 +35,7 @@ class OnRay:
 
     watcher: Watcher
     address: str | None = None
-    """of a cluster; None: RAY_ADDRESS, or a local one for the time of the comparison"""
+    """address of a cluster; None for RAY_ADDRESS, or a local cluster during the comparison"""
     cpus: float = 1.0
     gpus: float = 0.0
 
@@ -72,7 +72,7 @@ class OnRay:
         self._refuse_what_never_fits()
 
     def _refuse_what_never_fits(self) -> None:
-        """Ray would wait for ever for resources that no machine of the cluster has."""
+        """Refuse resources that no machine of the cluster has: Ray would wait for ever."""
         import ray
 
         listed: list[Any] = ray.nodes()  # type: ignore[no-untyped-call]
@@ -91,7 +91,7 @@ class OnRay:
         from ray.util.queue import Queue
 
         said: Any = Queue(actor_options={"num_cpus": 0})
-        # ray's own retries are off: a run is tried again here, and the user told
+        # ray's own retries are off: a run is tried again here, where the watcher learns of it
         task: Any = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=0)(_run_job)
         attempts = {job.name: 1 for job in jobs}
         running: dict[Any, Job] = {task.remote(job.as_json(), said): job for job in jobs}
@@ -124,17 +124,18 @@ class OnRay:
 
 
 def _run_job(text: str, said: Any) -> None:
-    """The Ray task."""
+    """Run one job as a Ray task and put its events into the queue."""
     job = Job.from_json(text)
 
     def tell(event: Event) -> None:
+        """Put an event of this job into the queue that the driver reads."""
         said.put((job.name, event))
 
     job.run(EventReporter(tell))
 
 
 def _reason(reference: Any) -> str:
-    """Why a task failed, or nothing."""
+    """Return why a task failed; empty if it did not."""
     import ray
 
     try:
@@ -147,7 +148,7 @@ def _reason(reference: Any) -> str:
 
 
 def _stop(references: list[Any]) -> None:
-    """Ctrl-C in every run, which writes its checkpoint."""
+    """Interrupt every run as Ctrl-C does, and wait until their checkpoints are written."""
     import ray
 
     for reference in references:

@@ -1,10 +1,10 @@
-"""The recipes that come with towpath, read once, checked, and a value from then on."""
+"""Recipes: the experiments that come with towpath, and how recipes are read and checked."""
 
 from importlib import resources
 
 
 def shipped_recipes() -> dict[str, str]:
-    """Text of every recipe in the package, by name."""
+    """Return the YAML of every recipe in the package, by name."""
     folder = resources.files("towpath.recipes.shipped")
     return {
         entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")

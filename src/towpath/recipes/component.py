@@ -18,14 +18,18 @@ class Component:
     name: str
     """its name in a registry, or `package.module:Class` for a class of the user's"""
     options: Options = field(default_factory=dict)
-    """what the recipe says of it; the other options have their defaults"""
+    """options that the recipe sets; the others have their defaults"""
 
     @classmethod
     def of(cls, section: str, value: object) -> "Component":
-        """From what a recipe says: a name, or a mapping with `name` and options.
+        """Read a section of a recipe: a name, or a mapping with `name` and options.
+
+        Args:
+            section: name of the section, for messages.
+            value: what the recipe has there.
 
         Raises:
-            RecipeError: if it is neither.
+            RecipeError: if the value is neither.
         """
         if isinstance(value, Component):
             return value
@@ -44,9 +48,9 @@ class Component:
         return cls(name, options)
 
     def given(self, **options: Any) -> "Component":
-        """The component with more options, which replace those of the same name."""
+        """Return the component with more options, which replace those of the same name."""
         return replace(self, options={**self.options, **options})
 
     def as_mapping(self) -> Options:
-        """The plain values of a recipe's section, which `of` reads back."""
+        """Return the plain values of a recipe's section, which `of` reads back."""
         return {"name": self.name, **self.options}

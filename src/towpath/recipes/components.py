@@ -1,7 +1,7 @@
 """From names in a recipe to objects: components are chosen by registry name.
 
 A class of the user's, named by its import path (`package.module:Class`), is imported only if its
-package was allowed explicitly; a run folder by itself never imports anything.
+package was allowed explicitly; a run folder by itself never causes an import.
 """
 
 import importlib
@@ -54,19 +54,22 @@ def _sgd(
 
 
 OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
-"""Outer optimisers by name."""
+"""outer optimisers by name"""
 
 
 def named(
     registry: Mapping[str, Any], component: Component, where: str, allowed: Collection[str] = ()
 ) -> Any:
-    """The registry's entry, or the user's class if its package is allowed.
+    """Return the entry of a registry, or the user's class if its package is allowed.
 
     Args:
-        registry: what there is by name.
-        component: whose name is looked up.
+        registry: the entries by name.
+        component: the component whose name is looked up.
         where: the section of the recipe, for messages.
         allowed: packages that classes may be imported from.
+
+    Raises:
+        RecipeError: if there is no such entry or class.
     """
     name = component.name
     if name in registry or not ({".", ":"} & set(name)):
@@ -104,7 +107,7 @@ def named(
 
 
 def data_options(component: Component) -> Options:
-    """The options of the data set, checked against its loader; only those that were given."""
+    """Return the given options of a data set, checked against its loader, without defaults."""
     given = component.options
     loader = _loader(component.name)
     checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
@@ -112,7 +115,15 @@ def data_options(component: Component) -> Options:
 
 
 def options_beside(component: Component, name: str, image_shape: tuple[int, int, int]) -> Options:
-    """Options of a second set, so that it is read as the first one was, where its loader can."""
+    """Return options of a second data set, so that it is read as the first one was.
+
+    Options that the second set's loader does not have are left out.
+
+    Args:
+        component: the first data set.
+        name: name of the second data set.
+        image_shape: shape of the first set's images.
+    """
     channels, size, _ = image_shape
     wanted = {"image_size": size, "channels": channels, **component.options}
     taken = inspect.signature(_loader(name)).parameters
@@ -126,9 +137,12 @@ def _loader(name: str) -> Callable[..., Any]:
 def weighter_options(
     component: Component, allowed: Collection[str] = (), steps: int | None = None
 ) -> Options:
-    """All options of a weighter, presets and defaults filled in.
+    """Return all options of a weighter, with presets and defaults filled in.
 
-    Where the steps of the training are known, so are the options that are a share of them.
+    Args:
+        component: the weighter.
+        allowed: packages that classes may be imported from.
+        steps: number of training steps; where known, options that are a share of them are too.
     """
     entry = named(WEIGHTERS, component, "weighter", allowed)
     make = entry.make if isinstance(entry, WeighterEntry) else entry
@@ -146,7 +160,7 @@ def weighter_options(
 def make_weighter(
     component: Component, allowed: Collection[str] = (), steps: int | None = None
 ) -> Weighter:
-    """The weighter that a recipe names; `steps` are those of the training."""
+    """Make the weighter that a recipe names; `steps` is the number of training steps."""
     entry = named(WEIGHTERS, component, "weighter", allowed)
     options = weighter_options(component, allowed, steps)
     if isinstance(entry, WeighterEntry):
@@ -161,20 +175,22 @@ def make_weighter(
 
 
 def component_wants_targets(component: Component) -> bool:
-    """Whether a registered weighter wants trusted tasks; False for a class that would have to be
-    imported to be asked."""
+    """Return whether a registered weighter needs trusted tasks as targets.
+
+    It is False for a class of the user's, which would have to be imported to find out.
+    """
     entry = WEIGHTERS.get(component.name)
     return entry is not None and entry.wants_targets(component.options)
 
 
 def optimizer_options(component: Component) -> Options:
-    """All options of the outer optimiser, defaults filled in."""
+    """Return all options of the outer optimiser, with defaults filled in."""
     entry = named(OPTIMIZERS, component, "optimizer")
     return options_for(entry, component.options, "optimizer")
 
 
 def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
-    """The outer optimiser before its first step."""
+    """Return the outer optimiser in its state before the first step."""
     entry = named(OPTIMIZERS, component, "optimizer")
     options = optimizer_options(component)
     rate = options.get("meta_lr", 1.0)
@@ -197,15 +213,15 @@ def make_learner(
     allowed: Collection[str] = (),
     free: int | None = None,
 ) -> Learner:
-    """Backbone and learner, initialised from the seed whatever else drew random numbers.
+    """Build backbone and learner, initialised from the seed alone.
 
     Args:
-        backbone: the network, as the recipe says.
-        learner: the learner around it, as the recipe says.
-        channels: of the images.
+        backbone: the network, as the recipe names it.
+        learner: the learner around it, as the recipe names it.
+        channels: number of channels of the images.
         image_size: height and width of the images.
-        ways: classes of a task.
-        seed: of the initial parameters.
+        ways: number of classes of a task.
+        seed: seed of the initial parameters.
         allowed: packages that classes may be imported from.
         free: bytes that the backbone may take, where that is known.
     """
@@ -229,7 +245,7 @@ def make_learner(
 
 
 def _require_room(net: Callable[..., nn.Module], options: Options, free: int | None) -> None:
-    """RecipeError if the backbone's parameters cannot fit; they are counted without being made."""
+    """Raise RecipeError if the backbone cannot fit; it is counted without being allocated."""
     smaller = "Choose a smaller backbone, or smaller images."
     try:
         with torch.device("meta"):

@@ -1,4 +1,4 @@
-"""What memory there is, asked before it is taken.
+"""The memory that is free, checked before it is taken.
 
 A system that promises more memory than it has kills the process that uses it; a refusal beforehand
 is one sentence and leaves nothing behind.
@@ -12,13 +12,13 @@ from towpath.recipes.typed import RecipeError
 
 
 def require_memory(needed: int, free: int | None, what: str, remedy: str) -> None:
-    """RecipeError if more bytes are needed than are free; nothing if the system does not say.
+    """Raise RecipeError if more bytes are needed than are free.
 
     Args:
-        needed: bytes, at the least.
-        free: what `free_memory` said.
-        what: what they are needed for, the subject of the sentence.
-        remedy: what would need less.
+        needed: bytes that are needed at least.
+        free: what `free_memory` returned; nothing is checked if it is None.
+        what: what the memory is needed for, the subject of the message.
+        remedy: what would need less memory, for the message.
     """
     if free is not None and needed > free:
         raise RecipeError(
@@ -28,7 +28,7 @@ def require_memory(needed: int, free: int | None, what: str, remedy: str) -> Non
 
 
 def free_memory(device: torch.device) -> int | None:
-    """Bytes that may still be taken on the device; None where the system does not say."""
+    """Return the free bytes on the device; None where the system does not report them."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     found = []
@@ -41,12 +41,12 @@ def free_memory(device: torch.device) -> int | None:
             used = int(Path("/sys/fs/cgroup/memory.current").read_text())
             found.append(max(0, int(limit) - used + _cache_to_spare()))
     except (OSError, ValueError, IndexError):
-        pass  # another system, or no such group: say what is known
+        pass  # another system, or no such group: use what is known
     return min(found, default=None)
 
 
 def _cache_to_spare() -> int:
-    """Bytes of the group that hold files read before: the system takes them back when it must."""
+    """Return the bytes of the group that cache files, which the system frees on demand."""
     for line in Path("/sys/fs/cgroup/memory.stat").read_text().splitlines():
         if line.startswith("inactive_file "):
             return int(line.split()[1])

@@ -1,4 +1,4 @@
-"""Recipes from files: shipped ones by name, the user's by path, with overrides by dotted name."""
+"""Reading recipes: shipped ones by name, the user's by path, with overrides by dotted name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ BUDGETS = ("full", "small")
 
 
 def recipe_text(name: str) -> str:
-    """The YAML of a recipe, by its shipped name or by its path."""
+    """Return the YAML of a recipe, by its shipped name or by its path."""
     shipped = shipped_recipes()
     if name in shipped:
         return shipped[name]
@@ -38,9 +38,14 @@ def recipe_text(name: str) -> str:
 def read_recipe(
     name: str, overrides: Sequence[tuple[str, str]] = (), budget: str = "full"
 ) -> Recipe:
-    """The recipe with the small budget's values, if asked, and then the overrides.
+    """Read and check a recipe, with the budget's values and then the overrides applied.
 
     This is the one place where what a user wrote becomes a `Recipe`.
+
+    Args:
+        name: the name of a shipped recipe, or the path of a file.
+        overrides: pairs of a dotted name and a value.
+        budget: `full`, or `small` for the recipe's own small values.
     """
     if budget not in BUDGETS:
         raise RecipeError(
@@ -80,7 +85,7 @@ def _small(section: object) -> Options:
 
 
 def overridden(mapping: Options, dotted: str, value: object) -> Options:
-    """The mapping with the value at a dotted name; a new component name drops old options."""
+    """Return the mapping with a value at a dotted name; a new component drops old options."""
     section, _, key = dotted.partition(".")
     if not key:
         return {**mapping, section: value}

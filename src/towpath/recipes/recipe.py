@@ -17,66 +17,66 @@ from towpath.validation import Range
 from towpath.wording import nearest, quoted
 
 LARGEST_SEED = 2**63 - 1
-"""what torch and the files of a run hold as a whole number"""
+"""largest whole number that torch and the files of a run can store"""
 
 
 @dataclass(frozen=True)
 class Training:
-    """How long a run trains, and in windows of which size."""
+    """The length of training, the size of its windows and mini-batches, and its checkpoints."""
 
     steps: Annotated[int, Range(1, 10**8)] = 300
-    """mini-batches trained on"""
+    """number of mini-batches to train on"""
     horizon: Annotated[int, Range(1, 10_000)] = 5
-    """T, mini-batches planned together"""
+    """T, number of mini-batches planned together"""
     meta_batch_size: Annotated[int, Range(1, 100_000)] = 10
-    """M, tasks of a mini-batch"""
+    """M, number of tasks of a mini-batch"""
     checkpoint_every: Annotated[int, Range(1, 10**8)] = 50
-    """steps"""
+    """number of steps between checkpoints"""
 
 
 @dataclass(frozen=True)
 class Trusted:
-    """A pool of clean tasks, drawn once."""
+    """A pool of clean tasks that is drawn once."""
 
     count: Annotated[int, Range(0, 100_000)] = 0
-    """0 for none"""
+    """number of tasks in the pool; 0 for none"""
     per_batch: Annotated[int, Range(1, 10_000)] = 2
-    """trusted tasks used with each mini-batch"""
+    """number of trusted tasks used with each mini-batch"""
     data: str = ""
-    """a set, or a folder of images checked by hand; empty: the training data without the noise that
-    `episodes.label_noise` makes"""
+    """a data set, or a folder of images checked by hand; empty for the training data without the
+    noise of `episodes.label_noise`"""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Fixed clean tasks of the validation split, to keep the best parameters by."""
+    """Fixed clean tasks of the validation split, by which the best parameters are chosen."""
 
     tasks: Annotated[int, Range(1, 10**7)] = 100
     every: Annotated[int, Range(0, 10**8)] = 50
-    """steps; 0 for no validation (the last parameters are kept)"""
+    """number of steps between validations; 0 for none, which keeps the last parameters"""
     patience: Annotated[int, Range(0, 10**8)] = 0
-    """validations without a new best before training stops; 0 for never"""
+    """number of validations without a new best before training stops; 0 for never"""
 
 
 @dataclass(frozen=True)
 class Test:
-    """Fixed clean tasks of the test split."""
+    """Fixed clean tasks of the test split, on which a run is evaluated at its end."""
 
     tasks: Annotated[int, Range(2, 10**7)] = 600
     also: list[str] = field(default_factory=list)
-    """further data sets whose test split is tried as well (out of domain)"""
+    """further data sets whose test split is used as well (out of domain)"""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A fixed window that is planned every so often, recorded and discarded."""
+    """A window of fixed tasks that is planned at intervals, recorded and discarded."""
 
     name: str
     split: str = "train"
     groups: Annotated[int, Range(0, 10**6)] = 0
-    """tasks from that many groups of the set; 0 for all"""
+    """number of groups of the set that tasks come from; 0 for all"""
     distinct_groups: bool = False
-    """the tasks of a mini-batch come from as many different groups (alphabets)"""
+    """whether the tasks of a mini-batch come from different groups (alphabets)"""
     horizon: Annotated[int, Range(1, 10_000)] = 5
     meta_batch_size: Annotated[int, Range(1, 100_000)] = 5
     every: Annotated[int, Range(1, 10**8)] = 50
@@ -87,7 +87,7 @@ DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides the results of a run, read and checked."""
+    """All values that decide the results of a run, read and checked."""
 
     name: str = "run"
     about: str = ""
@@ -105,19 +105,19 @@ class Recipe:
     test: Test = field(default_factory=Test)
     probes: list[Probe] = field(default_factory=list)
     compare: list[str] = field(default_factory=list)
-    """weighters that `towpath compare` sets side by side unless told otherwise"""
+    """weighters that `towpath compare` compares by default"""
     small: Options = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
     seed: Annotated[int, Range(0, LARGEST_SEED)] = 0
     threads: Annotated[int, Range(1, 1024)] = 2
-    """tasks computed side by side on a machine, a thread each; no result depends on it"""
+    """number of tasks computed side by side, one thread each; no result depends on it"""
     device: str = "cpu"
     dtype: str = "float32"
-    """of parameters and images; float64 for experiments about rounding"""
+    """type of parameters and images; float64 for experiments about rounding"""
 
     @classmethod
     def of(cls, mapping: Mapping[str, object]) -> "Recipe":
-        """A recipe from plain values; RecipeError says what is wrong with them."""
+        """Read and check a recipe from plain values; raise RecipeError for one that is wrong."""
         known = [f.name for f in fields(cls)]
         values: dict[str, Any] = {}
         for key, value in mapping.items():
@@ -132,13 +132,13 @@ class Recipe:
         return recipe
 
     def with_seed(self, seed: int) -> "Recipe":
-        """The same experiment with another seed; RecipeError if there is no such seed."""
+        """Return the same recipe with another seed; raise RecipeError if it is no valid seed."""
         other = replace(self, seed=_section("seed", seed))
         within_ranges(Recipe, {"seed": seed})
         return other
 
     def as_mapping(self) -> dict[str, Any]:
-        """The plain values of `config.yaml`, which `of` reads back."""
+        """Return the plain values of `config.yaml`, which `of` reads back."""
         plain = asdict(self)
         for key in COMPONENTS:
             plain[key] = {"name": plain[key]["name"], **plain[key]["options"]}
@@ -175,7 +175,7 @@ COMPONENTS = ("data", "backbone", "learner", "optimizer", "weighter")
 
 
 def _section(key: str, value: object) -> Any:
-    """The value of a section or field of a recipe; RecipeError if it is of another kind."""
+    """Return the value of a section or field; raise RecipeError if it is of another kind."""
     if is_dataclass(value):
         return value
     if key in SECTIONS:

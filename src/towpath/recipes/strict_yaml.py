@@ -1,8 +1,8 @@
-"""YAML from strangers: plain values of bounded size, every key once.
+"""YAML from untrusted files: plain values of bounded size, every key once.
 
-PyYAML alone takes the last of two equal keys in silence, recurses as deep as a file nests, and
-hands out the few lines of an "alias bomb" as billions of values. All of that is a `yaml.YAMLError`
-here, like any other text that is not as it should be.
+PyYAML alone silently takes the last of two equal keys, recurses as deep as a file nests, and
+expands the few lines of an "alias bomb" to billions of values. All of that is a `yaml.YAMLError`
+here, like any other malformed text.
 """
 
 from typing import Any, NamedTuple
@@ -12,16 +12,16 @@ import yaml
 from towpath.wording import quoted
 
 DEEPEST = 40
-"""levels of lists and mappings; a recipe has four"""
+"""most levels of lists and mappings; a recipe has four"""
 MOST_VALUES = 100_000
-"""values with every alias written out"""
+"""most values, with every alias written out"""
 LONGEST = 2**20
-"""characters of the text"""
+"""most characters of the text"""
 _MOST_BITS = 1024
 
 
 def load_yaml(text: str) -> Any:
-    """The plain values of a text; yaml.YAMLError says what is wrong with it."""
+    """Return the plain values of a text; raise yaml.YAMLError if it is malformed or too large."""
     if len(text) > LONGEST:
         raise yaml.YAMLError(f"it has {len(text):,} characters; at most {LONGEST:,} are read")
     loader = _Loader(text)
@@ -38,13 +38,14 @@ def load_yaml(text: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which refuses what nests too deep and keys that stand twice."""
+    """PyYAML's safe loader, which also refuses deep nesting and repeated keys."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a node as PyYAML does, and refuse one that nests too deep."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise yaml.YAMLError(f"it nests more than {DEEPEST} levels deep")
@@ -53,6 +54,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
+        """Compose a mapping as PyYAML does, and refuse a key that occurs twice."""
         node = super().compose_mapping_node(anchor)
         lines: dict[tuple[str, str], int] = {}
         for key, _ in node.value:
@@ -67,6 +69,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """Construct an integer as PyYAML does, and refuse one of too many digits."""
         value = int(super().construct_yaml_int(node))
         if value.bit_length() > _MOST_BITS:
             raise yaml.YAMLError(f"line {node.start_mark.line + 1} has a number beyond all use")
@@ -77,13 +80,12 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def _check_size(root: yaml.Node) -> None:
-    """YAMLError if a value holds itself, or if the values with all aliases written out are many
-    or nest deep.
-    """
+    """Raise YAMLError if a value contains itself, or is too large with aliases written out."""
     known: dict[int, _Size] = {}
     within: set[int] = set()
 
     def size(node: yaml.Node) -> _Size:
+        """Return the size of a node with its aliases written out."""
         if id(node) in within:
             line = node.start_mark.line + 1
             raise yaml.YAMLError(f"the value that begins in line {line} holds itself by an alias")
@@ -103,7 +105,7 @@ def _check_size(root: yaml.Node) -> None:
 
 
 class _Size(NamedTuple):
-    """Of a value with its aliases written out."""
+    """The size of a value with its aliases written out."""
 
     values: int
     depth: int

@@ -1,6 +1,6 @@
-"""Options of a recipe, checked against the signature that they are for.
+"""Options of a recipe, checked against the signature that they are meant for.
 
-jsonargparse knows the types; this module words its refusals in one sentence: what was found, what
+jsonargparse checks the types; this module words its refusals in one sentence: what was found, what
 was expected, the nearest right spelling.
 """
 
@@ -21,11 +21,11 @@ _REQUIRED = inspect.Parameter.empty
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be run; the message is one sentence for its author."""
+    """A recipe or run folder cannot be used; the message is one sentence for the user."""
 
 
 def plain_value(word: str) -> Any:
-    """What a word of the command line means, read as YAML; words that are not YAML stay words."""
+    """Return the value of a word of the command line, read as YAML; other words stay strings."""
     try:
         return load_yaml(word)
     except yaml.YAMLError:
@@ -33,7 +33,13 @@ def plain_value(word: str) -> Any:
 
 
 def chosen(registry: Collection[str], name: object, where: str) -> str:
-    """The name, if the registry has it."""
+    """Return the name if the registry has it; raise RecipeError with the nearest name otherwise.
+
+    Args:
+        registry: the known names.
+        name: the name to look up.
+        where: the field of the recipe, for the message.
+    """
     if not isinstance(name, str) or name not in registry:
         raise RecipeError(
             f"{where} is {quoted(name)}; expected one of {', '.join(sorted(registry))}."
@@ -49,11 +55,11 @@ def options_for(
     *,
     leave_out: Collection[str] = (),
 ) -> Mapping[str, Any]:
-    """All options of `target`, the given ones checked and the others at their defaults.
+    """Return all options of `target`: the given ones, checked, and defaults for the others.
 
     Args:
-        target: a class or function; its signature says names and types.
-        given: what the recipe says.
+        target: a class or function, whose signature gives names and types.
+        given: the options that the recipe sets.
         where: the dotted name of the section, for messages.
         leave_out: parameters that the recipe does not set.
 
@@ -100,7 +106,7 @@ def options_for(
 def within_ranges(
     target: Callable[..., Any], options: Mapping[str, object], where: str = ""
 ) -> None:
-    """RecipeError if an option of the section `where` is outside the range that is declared."""
+    """Raise RecipeError if an option of the section `where` is outside its declared range."""
     try:
         check_ranges(target, options, where)
     except ValueError as error:
@@ -119,7 +125,7 @@ def _choices(hint: Any) -> list[str]:
 
 
 def described(hint: Any) -> str:
-    """A type in words, for the message that a value is of another."""
+    """Return a type in words, for the message that a value has another type."""
     one = {int: "a whole number", float: "a number", str: "a word", bool: "true or false"}
     if hint in one:
         return one[hint]

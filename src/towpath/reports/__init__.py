@@ -1,4 +1,4 @@
-"""What run folders say, as tables, figures and one HTML page."""
+"""Reports on run folders: tables, figures and one HTML page."""
 
 from towpath.reports.audit import Audit, audit, audit_table
 from towpath.reports.charts.figures import write_figures, write_sample_tasks

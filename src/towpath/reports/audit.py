@@ -1,7 +1,7 @@
-"""Which training tasks the plan trusted least: a detector that comes for free with the weights.
+"""Training tasks that the weights trusted least: weights as a detector of wrong labels.
 
-A task's trust is its weight over its mini-batch's mean. Where it is known which tasks were
-mislabelled on purpose, the area under the ROC curve says how well low trust finds them.
+A task's trust is its weight divided by the mean of its mini-batch. Where it is known which tasks
+were mislabelled on purpose, the area under the ROC curve measures how well low trust finds them.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from towpath.runs.records import Record, StepRecord
 
 @dataclass(frozen=True)
 class Audit:
-    """All weighed tasks of a stretch of training, least trusted first."""
+    """All weighted tasks of some last steps of training, the least trusted first."""
 
     tasks: list[JudgedTask]
     first_step: int
@@ -25,7 +25,7 @@ class Audit:
 
     @property
     def area_under_curve(self) -> float | None:
-        """Chance that a mislabelled task is trusted less than a clean one; None if unknown."""
+        """The chance that a mislabelled task is trusted less than a clean one; None if unknown."""
         bad = np.array([task.mislabelled for task in self.tasks])
         if not bad.any() or bad.all():
             return None
@@ -34,7 +34,7 @@ class Audit:
         return float((ranks[bad].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * n_good))
 
     def by_group(self) -> list[tuple[str, float, int]]:
-        """Group, mean trust, number of tasks; least trusted first."""
+        """Return group, mean trust and number of tasks of each group, the least trusted first."""
         groups: dict[str, list[float]] = {}
         for task in self.tasks:
             groups.setdefault(task.group or "(across groups)", []).append(task.trust)
@@ -43,7 +43,15 @@ class Audit:
 
 
 def audit(records: Iterable[Record], last: int = 100) -> Audit | None:
-    """The tasks of the last `last` steps of a run's records; None if nothing was weighed."""
+    """Audit the tasks of the last steps of a run.
+
+    Args:
+        records: the records of the run.
+        last: number of steps to audit, counted from the end.
+
+    Returns:
+        the audit, or None if no task was weighted.
+    """
     weighed = [record for record in records if isinstance(record, StepRecord)][-last:]
     tasks = [task for record in weighed for task in judged(record)]
     if not tasks:
@@ -53,7 +61,7 @@ def audit(records: Iterable[Record], last: int = 100) -> Audit | None:
 
 
 def audit_table(result: Audit, rows: int) -> Table:
-    """The least trusted tasks, for the terminal."""
+    """Return the `rows` least trusted tasks as a table for the terminal."""
     known = result.area_under_curve is not None
     table = Table(
         title=f"Least trusted training tasks, steps {result.first_step} to {result.last_step}",

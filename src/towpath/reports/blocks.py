@@ -1,4 +1,4 @@
-"""What a page is made of; the template knows these and nothing else."""
+"""The building blocks of a page, which the HTML template lays out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell."""
+    """A cell of a table, with its text and how it is highlighted."""
 
     text: str
     kind: str = ""
-    """good, bad, quiet, head, wide"""
+    """classes of the style sheet, such as good, bad, quiet, head, wide"""
     bar: float | None = None
-    """0 to 1: a bar behind the number"""
+    """length of a bar behind the number, from 0 to 1"""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns."""
+    """A titled table of cells, with a name for each column."""
 
     title: str
     columns: Sequence[str]
@@ -28,7 +28,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Legend:
-    """A name and its colour."""
+    """An entry of a figure's legend: a name and the index of its colour."""
 
     label: str
     colour: int
@@ -36,20 +36,20 @@ class Legend:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with a title that says what to see, and a note that says how to read it."""
+    """A chart with a title that says what it shows, and a note on how to read it."""
 
     title: str
     svg: str
     note: str = ""
     legend: Sequence[Legend] = ()
     heat: bool = False
-    """whether it needs the heat map's key"""
+    """whether the figure needs the colour key of heat maps"""
     block = "figure"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Charts side by side."""
+    """Several figures that are laid out side by side."""
 
     items: Sequence[Figure]
     block = "figures"
@@ -57,7 +57,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence; `missing` where it says what is not there."""
+    """A sentence; its kind is `missing` where it names something that is not there."""
 
     text: str
     kind: str = ""
@@ -66,7 +66,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Listing:
-    """Text as it is, to be opened."""
+    """A text shown verbatim, folded away until the reader opens it."""
 
     title: str
     text: str
@@ -79,7 +79,7 @@ Block = Table | Figures | Note | Listing
 
 @dataclass(frozen=True)
 class Section:
-    """A titled part."""
+    """A titled part of a chapter, made of blocks."""
 
     name: str
     title: str
@@ -89,7 +89,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A study."""
+    """The part of a page that presents one study."""
 
     name: str
     title: str
@@ -101,7 +101,7 @@ class Chapter:
 
 
 def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
-    """A number with so many decimals; a dash for none.
+    """Return a number with `digits` decimals, or a dash for None and NaN.
 
     >>> number(3.14159, 2), number(None), number(2.0, 1, sign=True)
     ('3.14', '–', '+2.0')
@@ -112,7 +112,7 @@ def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
 
 
 def score_text(value: float, metric: str) -> str:
-    """An accuracy in per cent, a loss as it is.
+    """Return an accuracy in per cent, or a loss as it is, as text.
 
     >>> score_text(0.5, "accuracy"), score_text(0.5, "loss")
     ('50.0 %', '0.500')
@@ -121,7 +121,7 @@ def score_text(value: float, metric: str) -> str:
 
 
 def seconds_text(value: float | None) -> str:
-    """A duration.
+    """Return a duration as text, in seconds, minutes or hours.
 
     >>> seconds_text(42.0), seconds_text(300.0), seconds_text(9000.0)
     ('42 s', '5.0 min', '2.5 h')
@@ -134,7 +134,7 @@ def seconds_text(value: float | None) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value.
+    """Return a p-value as text; small ones only by their bound.
 
     >>> p_text(0.2), p_text(1e-9)
     ('0.20', '< 0.001')

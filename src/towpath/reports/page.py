@@ -37,13 +37,13 @@ SECTIONS = (
 def write_report(
     paths: Sequence[Path], out: Path, *, of_paper: bool = False, force: bool = False
 ) -> list[str]:
-    """Write the report of some run or comparison folders; returns what is missing in them.
+    """Write the report on some run or comparison folders; return what is missing in them.
 
     Args:
         paths: the folders.
-        out: the page. An older report there is replaced, any other file only by `force`.
-        of_paper: the paper's figures and tables instead of a chapter a study.
-        force: replace a file that is no report.
+        out: the HTML file. An older report there is replaced, any other file only with `force`.
+        of_paper: whether to show the paper's figures and tables instead of a chapter per study.
+        force: whether to replace a file that is no report.
     """
     if out.is_dir():
         raise RecipeError(f"{out} is a folder; expected a file to write, as in report.html")
@@ -68,7 +68,7 @@ def write_report(
 
 
 def study_chapter(study: Study) -> Chapter:
-    """A study as a chapter of the page."""
+    """Make the chapter of the page that presents a study."""
     recipe = study.recipe
     badges = []
     if study.synthetic:
@@ -90,7 +90,7 @@ def study_chapter(study: Study) -> Chapter:
 
 
 def missing_in(study: Study) -> list[str]:
-    """What the folders do not hold, one sentence a run."""
+    """Return sentences on what the folders of a study lack, one for each run concerned."""
     lines = list(study.missing)
     for run in study.all:
         if run.missing:
@@ -99,7 +99,7 @@ def missing_in(study: Study) -> list[str]:
 
 
 def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """The page's text."""
+    """Return the HTML of a page with these chapters."""
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Runs set against the paper's recipes, by value: which of them fill a row, and what differs.
+"""Runs compared with the paper's recipes, by value: which of them fill a row, and what differs.
 
 A row of the paper's tables is filled only by runs whose recipe, with every default filled in, is
 the shipped recipe of that row. The comparison knows no field by name: whatever a recipe holds
@@ -28,7 +28,7 @@ from towpath.runs.study import Study
 from towpath.weighters import WEIGHTERS
 
 Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | None"
-"""a value of a recipe that can be compared and counted: lists and mappings are tuples"""
+"""value of a recipe that can be compared and hashed: lists and mappings are tuples"""
 MAY_DIFFER = frozenset(
     {
         # words about the recipe
@@ -51,7 +51,7 @@ the folder and the number of jobs are no part of a recipe"""
 
 @dataclass(frozen=True)
 class Difference:
-    """A field of a recipe, what the paper's recipe holds there, and what the run holds."""
+    """A field of a recipe with two values: the paper's recipe's, and the run's."""
 
     field: str
     paper: Plain
@@ -63,29 +63,29 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rerun:
-    """Runs that name a recipe of the paper and share one setting."""
+    """Runs that name one of the paper's recipes and share one setting."""
 
     recipe: str
     study: Study
     differs: tuple[Difference, ...]
-    """in which the setting is not the recipe's; empty where it is"""
+    """fields in which the setting differs from the recipe; empty where it does not"""
 
     @property
     def difference(self) -> str:
-        """What differs, in words; empty where nothing does."""
+        """A description of what differs; empty where nothing does."""
         return "; ".join(map(str, self.differs))
 
 
 @cache
 def paper_recipe(name: str) -> Recipe | None:
-    """The shipped recipe of this name, if it reruns a part of the paper."""
+    """Return the shipped recipe of this name if it reruns a part of the paper, else None."""
     text = shipped_recipes().get(name)
     recipe = Recipe.of(yaml.safe_load(text)) if text is not None else None
     return recipe if recipe is not None and recipe.reproduces else None
 
 
 def resolved(recipe: Recipe) -> dict[str, Plain]:
-    """Every value of a recipe by dotted name, with the defaults of its components filled in."""
+    """Return all values of a recipe by dotted name, with its components' defaults filled in."""
     values: dict[str, Plain] = {}
     for section, value in recipe.as_mapping().items():
         if section in COMPONENTS:
@@ -96,7 +96,14 @@ def resolved(recipe: Recipe) -> dict[str, Plain]:
 
 
 def differences(found: Recipe, wanted: Recipe) -> tuple[Difference, ...]:
-    """In which fields a recipe is not another; the weighter aside, and what may differ."""
+    """Return the fields in which a recipe differs from another.
+
+    The weighter and the fields of `MAY_DIFFER` are left out.
+
+    Args:
+        found: the recipe of the run.
+        wanted: the paper's recipe.
+    """
     ours, theirs = resolved(found), resolved(wanted)
     told = []
     for key in {**theirs, **ours}:
@@ -113,7 +120,10 @@ def differences(found: Recipe, wanted: Recipe) -> tuple[Difference, ...]:
 
 
 def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
-    """The same for a run; where it is finished, what it really did counts as well."""
+    """Return the fields in which a run differs from a recipe.
+
+    Of a finished run, the steps that were trained and the tasks that were tested count as well.
+    """
     assert run.recipe is not None
     told = list(differences(run.recipe, wanted))
     if run.summary is not None and not any(d.field == "training.steps" for d in told):
@@ -127,7 +137,7 @@ def run_differences(run: RunData, wanted: Recipe) -> tuple[Difference, ...]:
 
 
 def method_of(component: Component) -> str:
-    """The paper's method that a weighter is, by value, or "".
+    """Return the paper's method that a weighter implements, judged by its values, or "".
 
     >>> [method_of(Component(name)) for name in ("tow", "tow-faithful", "uniform")]
     ['', 'tow', 'uniform']
@@ -141,13 +151,13 @@ def method_of(component: Component) -> str:
 
 
 def label_method(study: Study, label: str) -> str:
-    """The paper's method that all runs under a label are, or ""."""
+    """Return the paper's method that all runs under a label implement, or "" if there is none."""
     methods = {method_of(run.recipe.weighter) for run in study.runs[label] if run.recipe}
     return methods.pop() if len(methods) == 1 else ""
 
 
 def label_of(study: Study, weighter: str) -> str | None:
-    """The label under which a weighter of the registry was run, unchanged; None if it was not."""
+    """Return the label under which a registered weighter ran with its defaults, else None."""
     wanted = _weighter(Component(weighter))
     for label, runs in study.runs.items():
         own = [run for run in runs if run.recipe]
@@ -157,7 +167,7 @@ def label_of(study: Study, weighter: str) -> str | None:
 
 
 def weighter_difference(component: Component) -> str:
-    """What sets a weighter apart from those of the paper, in words; empty for one of them."""
+    """Describe how a weighter differs from the paper's; empty for one of the paper's."""
     if method_of(component):
         return ""
     name = component.name
@@ -175,7 +185,7 @@ def weighter_difference(component: Component) -> str:
 
 
 def study_differences(study: Study) -> tuple[Difference, ...] | None:
-    """In what a study is not the recipe of the paper that it names; None if it names none."""
+    """Return how a study differs from the paper's recipe that it names; None if it names none."""
     wanted = paper_recipe(study.title)
     if wanted is None:
         return None
@@ -187,10 +197,13 @@ def study_differences(study: Study) -> tuple[Difference, ...] | None:
 
 
 def reruns(studies: Sequence[Study]) -> tuple[dict[str, list[Rerun]], list[str]]:
-    """Studies by the recipe of the paper that they name, and, in words, what is not among them.
+    """Group studies by the paper's recipe that they name.
 
     Runs of one setting stand together, whatever folder they are in; the setting that is the
-    recipe's comes first.
+    recipe's own comes first.
+
+    Returns:
+        the reruns of each recipe, and sentences on the runs that are not among them.
     """
     grouped: dict[str, dict[tuple[Difference, ...], Study]] = {}
     left_out: list[str] = []
@@ -219,7 +232,7 @@ def reruns(studies: Sequence[Study]) -> tuple[dict[str, list[Rerun]], list[str]]
 
 
 def _add(study: Study, label: str, run: RunData) -> list[str]:
-    """Put a run under its label, under its folder's name if that label is another weighter's."""
+    """Put a run under its label, or its folder's name if that label is another weighter's."""
     assert run.recipe is not None
     held = study.runs.get(label, [])
     if held and held[0].recipe and held[0].recipe.weighter != run.recipe.weighter:
@@ -233,7 +246,7 @@ def _add(study: Study, label: str, run: RunData) -> list[str]:
 
 @dataclass(frozen=True)
 class _Made:
-    """What a weighter of the registry is made by and with: equal values, equal weighters."""
+    """The maker of a registered weighter and its options: equal values, equal weighters."""
 
     make: Callable[..., object]
     options: dict[str, Plain]
@@ -241,7 +254,7 @@ class _Made:
 
 
 def _weighter(component: Component) -> _Made | None:
-    """What a weighter of the registry is made by and with; None for anything else."""
+    """Return the maker and options of a registered weighter; None for any other."""
     entry = WEIGHTERS.get(component.name)
     if entry is None:
         return None
@@ -254,7 +267,7 @@ def _weighter(component: Component) -> _Made | None:
 
 
 def _defaults(section: str, name: str) -> dict[str, object]:
-    """Options of a component that a recipe may leave out, with what they are then."""
+    """Return the options that a recipe may leave out of a component, with their defaults."""
     if section == "weighter":
         known = _weighter(Component(name))
         return dict(known.options) if known else {}
@@ -277,14 +290,14 @@ def _defaults(section: str, name: str) -> dict[str, object]:
 
 
 def _flat(name: str, value: object) -> dict[str, object]:
-    """Nested mappings by dotted name."""
+    """Return nested mappings as one mapping by dotted name."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {k: v for key, inner in value.items() for k, v in _flat(f"{name}.{key}", inner).items()}
 
 
 def _plain(value: object) -> Plain:
-    """Lists and tuples alike, since YAML knows no tuples."""
+    """Return lists and tuples alike as tuples, since YAML knows no tuples."""
     if isinstance(value, list | tuple):
         return tuple(_plain(inner) for inner in value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A comparison as a table for the terminal."""
+"""Tables of a comparison for the terminal."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from towpath.runs.comparison import Comparison
 
 
 def comparison_table(result: Comparison) -> Table:
-    """One row a weighter, means over its seeds, paired differences to the baseline."""
+    """Return a table with one row per weighter: means over seeds, differences from the baseline."""
     table = Table(title=f"{result.title}: {len(result.seeds)} seed(s)", title_justify="left")
     table.add_column("weighter")
     for test in result.tests:
@@ -52,7 +52,7 @@ def _row(result: Comparison, label: str) -> list[str]:
 
 
 def _change(result: Comparison, label: str, test: str, scale: float) -> str:
-    """The paired difference to the baseline, pooled over seeds."""
+    """Return the paired difference from the baseline, pooled over seeds, as text."""
     if label == result.baseline:
         return "-"
     difference = result.differences.get(label, {}).get(test)

@@ -1,1 +1,1 @@
-"""What a run leaves behind: its folder, its records, its scores, and comparisons of them."""
+"""The files that a run leaves behind: folder, records, scores, and comparisons of runs."""

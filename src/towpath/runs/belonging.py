@@ -1,7 +1,7 @@
-"""Small questions about the files of a run folder: is this a file to read, is it what it says?
+"""Checks of the files of a run folder: is this a file to read, and is it what it claims to be?
 
-A run folder may come from anywhere, cut short, edited or forged. Whatever reads one asks here
-first, so that each kind of damage has one sentence, whichever file has it.
+A run folder may come from anywhere, cut short, edited or forged. Every reader calls these functions
+first, so that each kind of damage has one error message, whichever file has it.
 """
 
 import hashlib
@@ -12,9 +12,13 @@ from towpath.recipes.typed import RecipeError
 
 
 def regular_bytes(path: Path, what: str) -> bytes:
-    """Content of a file; RecipeError if it cannot be read or is no regular file.
+    """Return the content of a file; raise RecipeError if it is no regular file or unreadable.
 
-    Opening a pipe that lies under the name would wait for ever, hence the question before it.
+    The kind of file is checked first because opening a named pipe would wait for ever.
+
+    Args:
+        path: the file.
+        what: what the file should hold, for the message.
     """
     require_regular(path, what)
     try:
@@ -24,7 +28,12 @@ def regular_bytes(path: Path, what: str) -> bytes:
 
 
 def require_regular(path: Path, what: str) -> None:
-    """RecipeError if there is something at the path that is no file, or may not be read."""
+    """Raise RecipeError if the path exists but is no regular file, or may not be read.
+
+    Args:
+        path: the file, which need not exist.
+        what: what the file should hold, for the message.
+    """
     if not path.is_file():
         raise RecipeError(
             f"{path} is not a regular file; expected {what}. Restore it, or train again in a new "
@@ -37,7 +46,7 @@ def require_regular(path: Path, what: str) -> None:
 
 
 def unreadable(path: Path, what: str, error: OSError) -> RecipeError:
-    """The refusal of a file that the system does not let us read."""
+    """Return the error to raise for a file that the operating system does not let us read."""
     return RecipeError(
         f"{path} cannot be read ({error.strerror or error}); expected {what}. Check its "
         "permissions and the disk."
@@ -45,7 +54,10 @@ def unreadable(path: Path, what: str, error: OSError) -> RecipeError:
 
 
 def prefix_digest(path: Path, size: int) -> "hashlib._Hash | None":
-    """SHA-256 of the first `size` bytes, to be gone on with; None if there are fewer."""
+    """Return a SHA-256 hash object fed with the first `size` bytes of a file.
+
+    The caller may update it with further bytes. The result is None if the file is shorter.
+    """
     digest = hashlib.sha256()
     if size == 0:
         return digest

@@ -1,6 +1,7 @@
-"""What came out of a comparison: the finished runs, and how they differ from the baseline.
+"""The outcome of a comparison: the finished runs, and how they differ from the baseline.
 
-`comparison.json` of a comparison's folder holds it; what is compared is in `comparison_spec.py`.
+It is stored as `comparison.json` in the comparison's folder; what is compared is described in
+`comparison_spec.py`.
 """
 
 import json
@@ -23,17 +24,18 @@ BASELINE = "uniform"
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A finished run of a comparison."""
+    """A finished run of a comparison, with its summary and its cost relative to the baseline."""
 
     label: str
     folder: str
     """its name in the comparison's folder"""
     summary: Summary
     overhead: float | None = None
-    """seconds a step over the baseline's of the same seed; None where that is not finished"""
+    """seconds per step divided by those of the baseline's run with the same seed; None where that
+    run is not finished"""
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes: the summary, and what is said beside it."""
+        """Return the plain values from which `from_json` makes the run again."""
         content = {"label": self.label, "folder": self.folder, **self.summary.as_json()}
         if self.overhead is not None:
             content["timing"] = {**self.summary.timing.as_json(), "overhead": self.overhead}
@@ -41,7 +43,7 @@ class ComparedRun:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "ComparedRun":
-        """The run of a file."""
+        """Return the run that a file holds; raise TypeError or KeyError if incomplete."""
         return cls(
             text_at(content, "label"),
             text_at(content, "folder"),
@@ -52,36 +54,36 @@ class ComparedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What `comparison.json` holds: the finished runs, and how they differ from the baseline."""
+    """The content of `comparison.json`: finished runs, and their differences from the baseline."""
 
     recipe: str
     synthetic: bool
-    """whether the tasks were drawn by the program"""
+    """whether the data are generated rather than downloaded or the user's own"""
     weighters: Sequence[str]
-    """labels, in the order asked for"""
+    """labels, in the order in which they were requested"""
     seeds: Sequence[int]
     baseline: str
-    """label that the others are compared with"""
+    """label of the weighter that the others are compared with"""
     runs: Sequence[ComparedRun]
     differences: Mapping[str, Mapping[str, SeedDifferences]]
-    """by label and test set"""
+    """differences from the baseline, by label and test set"""
 
     @property
     def title(self) -> str:
-        """Name of the recipe, and whether its data are real."""
+        """The name of the recipe, with a remark where its data are synthetic."""
         return self.recipe + (" (synthetic data)" if self.synthetic else "")
 
     @property
     def tests(self) -> list[str]:
-        """The test sets; none where no run is finished."""
+        """The names of the test sets; empty where no run is finished."""
         return list(self.runs[0].summary.test) if self.runs else []
 
     def of(self, label: str) -> list[ComparedRun]:
-        """The runs of a weighter, one a seed."""
+        """Return the finished runs of the weighter with this label, one for each seed."""
         return [run for run in self.runs if run.label == label]
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the comparison."""
         return {
             "recipe": self.recipe,
             "synthetic": self.synthetic,
@@ -97,7 +99,7 @@ class Comparison:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "Comparison":
-        """The comparison of a file; TypeError or KeyError if it is none."""
+        """Return the comparison that a file holds; raise TypeError or KeyError if incomplete."""
         by_label = object_of(content["differences"], "differences by label")
         return cls(
             recipe=text_at(content, "recipe"),
@@ -126,12 +128,16 @@ def _listed(content: JsonObject, key: str) -> Sequence[Json]:
 
 
 def write_comparison(path: Path, result: Comparison) -> None:
-    """Write `comparison.json` of a comparison's folder."""
+    """Write the outcome as `comparison.json` into the comparison's folder."""
     write(path / RESULT, json_file(result.as_json()))
 
 
 def read_comparison(path: Path) -> Comparison:
-    """The `comparison.json` of a folder; RecipeError if it is not what `towpath compare` writes."""
+    """Return the outcome stored in a comparison's folder.
+
+    Raises:
+        RecipeError: if its `comparison.json` is not what `towpath compare` writes.
+    """
     content = regular_bytes(path / RESULT, "what `towpath compare` wrote")
     try:
         return Comparison.from_json(object_of(json.loads(content), "a comparison"))
@@ -143,7 +149,7 @@ def read_comparison(path: Path) -> Comparison:
 
 
 def compared(comparison: ComparisonSpec | Path) -> Comparison:
-    """Figures of the finished runs, with paired differences to the baseline.
+    """Collect the results of the finished runs and their paired differences from the baseline.
 
     Args:
         comparison: what is compared, or the folder of a comparison.
@@ -192,7 +198,7 @@ def compared(comparison: ComparisonSpec | Path) -> Comparison:
 def _differences(
     own: Mapping[int, Mapping[str, Score]], base: Mapping[int, Mapping[str, Score]]
 ) -> dict[str, SeedDifferences]:
-    """By test set: what the seeds say that both have."""
+    """Return the differences by test set, over the seeds that both weighters finished."""
     both = [seed for seed in own if seed in base]
     result: dict[str, SeedDifferences] = {}
     for name in own[both[0]] if both else ():

@@ -1,8 +1,8 @@
 """What a comparison compares: one recipe, several weighters, several seeds.
 
-`comparison.yaml` of a comparison's folder holds it. It is read once and travels as a value; the
-runs take their recipes from it. Each run folder of a comparison must be the run that its name says:
-one that was moved there from elsewhere is refused.
+It is stored as `comparison.yaml` in the comparison's folder, read once and passed on as a value;
+the runs take their recipes from it. Each run folder of a comparison must hold the run that its name
+states: one that was moved there from elsewhere is refused.
 """
 
 import re
@@ -30,12 +30,18 @@ class Contestant:
     """A weighter under a label: `tow`, or `tow:beta=1.0:iterations=10`."""
 
     text: str
-    """as the command line spells it"""
+    """the weighter as spelt on the command line"""
     component: Component
 
     @classmethod
     def of(cls, text: str, recipe: Recipe) -> "Contestant":
-        """From the command line's words; options of the recipe's own weighter are kept."""
+        """Parse a weighter as spelt on the command line, such as `tow:beta=1.0`.
+
+        If it is the recipe's own weighter, the options that the recipe gives it are kept.
+
+        Raises:
+            RecipeError: if a part after the name is not `option=value`.
+        """
         name, *settings = text.strip().split(":")
         if settings and settings[0].isidentifier() and name not in WEIGHTERS:
             name = f"{name}:{settings.pop(0)}"  # package.module:Class
@@ -52,49 +58,49 @@ class Contestant:
 
     @property
     def label(self) -> str:
-        """The text as it can stand in the name of a folder."""
+        """The weighter's spelling, with `_` for characters that do not fit into a folder's name."""
         return label_of(self.text)
 
 
 def label_of(text: str) -> str:
-    """The label, and part of a folder's name, of a weighter as the command line spells it."""
+    """Return the label, used in folder names, of a weighter as spelt on the command line."""
     return re.sub(r"[^\w.=+-]+", "_", text.strip())
 
 
 def run_name(label: str, seed: int) -> str:
-    """Name of a run's folder in its comparison."""
+    """Return the name of the run's folder inside the folder of its comparison."""
     return f"{label}-seed{seed}"
 
 
 def is_comparison(path: Path) -> bool:
-    """Whether the folder is a comparison's."""
+    """Return whether the folder holds a comparison, begun or finished."""
     return (path / SPEC).is_file()
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What one run of a comparison is: a weighter with a seed, in a folder of its own."""
+    """One run of a comparison: a weighter with a seed, in a folder of its own."""
 
     contestant: Contestant
     seed: int
     folder: RunFolder
     recipe: Recipe
-    """the comparison's, with this weighter and this seed"""
+    """the comparison's recipe, with this weighter and this seed"""
 
     @property
     def name(self) -> str:
-        """Name of the run's folder in its comparison."""
+        """The name of the run's folder inside the folder of its comparison."""
         return run_name(self.contestant.label, self.seed)
 
 
 @dataclass(frozen=True)
 class ComparisonSpec:
-    """One recipe, several weighters, several seeds."""
+    """What a comparison compares: several weighters on one recipe, each with several seeds."""
 
     path: Path
     """the comparison's folder"""
     recipe: Recipe
-    """what every run shares"""
+    """the recipe that all runs share, but for weighter and seed"""
     contestants: tuple[Contestant, ...]
     seeds: tuple[int, ...]
     plain_recipe: Options = field(repr=False)
@@ -105,13 +111,16 @@ class ComparisonSpec:
     def new(
         cls, path: Path, recipe: Recipe, weighters: Sequence[str], seeds: Sequence[int]
     ) -> "ComparisonSpec":
-        """What is to be compared in a new folder; RecipeError if it cannot be.
+        """Describe a new comparison, without writing anything yet.
 
         Args:
             path: the comparison's folder.
-            recipe: what every run shares.
-            weighters: the weighters as the command line spells them.
-            seeds: those that each weighter is run with.
+            recipe: the recipe that all runs share.
+            weighters: the weighters as spelt on the command line.
+            seeds: the seeds that each weighter is run with.
+
+        Raises:
+            RecipeError: if there is no weighter or no seed, or if one is listed twice or invalid.
         """
         if not weighters or not seeds:
             raise RecipeError(
@@ -130,7 +139,7 @@ class ComparisonSpec:
 
     @classmethod
     def read(cls, path: Path) -> "ComparisonSpec":
-        """What the file of a comparison's folder says; RecipeError if it is damaged."""
+        """Read the description stored in a comparison's folder; raise RecipeError if damaged."""
         try:
             content = regular_bytes(path / SPEC, "what `towpath compare` wrote")
             found = load_yaml(content.decode("utf-8"))
@@ -153,13 +162,13 @@ class ComparisonSpec:
         return cls(path, recipe, contestants, seeds, plain)
 
     def write(self) -> None:
-        """Write the file into a new folder; RecipeError if the folder holds something."""
+        """Write `comparison.yaml` into a new folder; raise RecipeError if it is not empty."""
         with new_folder(self.path), RunFolder(self.path).held():
             refuse_existing(self.path)  # another process may have been quicker
             self.replace()
 
     def replace(self) -> None:
-        """Write the file into its folder, in place of one that may be there."""
+        """Write `comparison.yaml` into the folder and replace an older one."""
         content = {
             "recipe": dict(self.plain_recipe),
             "weighters": [contestant.text for contestant in self.contestants],
@@ -174,23 +183,23 @@ class ComparisonSpec:
         return [contestant.label for contestant in self.contestants]
 
     def run(self, contestant: Contestant, seed: int) -> RunSpec:
-        """The run of a weighter with a seed, whether or not it has begun."""
+        """Return the run of a weighter with a seed, whether or not it has begun."""
         folder = RunFolder(self.path / run_name(contestant.label, seed))
         recipe = replace(self.recipe, weighter=contestant.component, seed=seed)
         return RunSpec(contestant, seed, folder, recipe)
 
     def runs(self) -> Iterator[RunSpec]:
-        """All runs, weighter by weighter."""
+        """Yield every run of the comparison, one weighter after another."""
         return (self.run(one, seed) for one in self.contestants for seed in self.seeds)
 
     def check_place(self, run: RunSpec) -> None:
-        """RecipeError if the folder of a run holds another run.
+        """Raise RecipeError if the folder of a run holds another run.
 
-        The configuration in it is compared with the comparison's, so that it is noticed for run
-        folders of towpath 0.1 as well.
+        The configuration in the folder is compared with the comparison's own, so that this works
+        for run folders of towpath 0.1 as well, which have no digests.
         """
         folder = run.folder
-        if not (folder.path / CONFIG).exists():  # not begun, or killed before it had
+        if not (folder.path / CONFIG).exists():  # not begun, or killed before it wrote it
             return
         try:
             found = folder.plain_config()

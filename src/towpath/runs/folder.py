@@ -1,8 +1,8 @@
 """A run folder: config.yaml, records.jsonl, checkpoints/, summary.json, evaluations.json.
 
-Clock and memory figures live only under a `timing` key; everything else is reproducible. The files
-know by their digests which of them belong together (identity.py), and each reader here refuses what
-does not.
+Clock and memory figures live only under a `timing` key; everything else is reproducible. Digests
+in the files say which of them belong together (identity.py), and each reader here refuses those
+that do not.
 """
 
 import json
@@ -40,11 +40,14 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
 )
 CHECKPOINTS = "checkpoints"
 PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
-"""what `files.write` writes before it renames, and the lock where a folder cannot have one"""
+"""temporary files of `files.write`, and the lock file, which only Windows needs"""
 
 
 def refuse_existing(path: Path) -> None:
-    """RecipeError if the folder holds anything but a lock and leftovers of a write cut short."""
+    """Raise RecipeError if the folder is not empty.
+
+    A lock file and what an interrupted write left behind do not count.
+    """
     if path.is_dir() and all(PASSING.match(entry.name) for entry in path.iterdir()):
         return
     if path.exists():
@@ -56,18 +59,18 @@ def refuse_existing(path: Path) -> None:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """What `config.yaml` of a run says."""
+    """The content of a run's `config.yaml`: its recipe and what else the run was made with."""
 
     recipe: Recipe
     made_with: MadeWith
-    """what else is needed to run it again"""
+    """versions, shapes and digests that are needed to repeat the run"""
     plain: JsonObject
-    """the recipe's values as they stand in the file"""
+    """the recipe's values exactly as they stand in the file"""
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths of a run and what they hold; its configuration is read once."""
+    """The paths of a run and readers of its files; its configuration is read only once."""
 
     path: Path
     written: RunConfig | None = field(default=None, repr=False, compare=False)
@@ -75,17 +78,17 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the checkpoints."""
+        """The folder in which the run keeps its checkpoints."""
         return self.path / CHECKPOINTS
 
     @property
     def records_path(self) -> Path:
-        """One line a logged step."""
+        """The path of `records.jsonl`, which has one line for each record of training."""
         return self.path / RECORDS
 
     @property
     def finished(self) -> bool:
-        """Whether the run has its results, for all steps that its configuration asks for."""
+        """Whether the run has results for all the steps that its configuration requests."""
         summary = self.summary()
         if summary is None or not (self.path / EVALUATIONS).is_file():
             return False
@@ -100,16 +103,16 @@ class RunFolder:
         made_with: MadeWith,
         data: Mapping[str, str] | None = None,
     ) -> "RunFolder":
-        """A new folder with its configuration; refuses one that already holds something.
+        """Create a run folder with its configuration; raise RecipeError if it is not empty.
 
         Args:
             path: the folder.
-            recipe: what is run.
-            made_with: what else is needed to run it again.
-            data: the content of each data set, by where the recipe names it.
+            recipe: the recipe to run.
+            made_with: versions, shapes and digests that are needed to repeat the run.
+            data: a digest of each data set, keyed by the recipe's field that names the set.
         """
         refuse_existing(path)
-        # as it will be read back
+        # as it will be read back: the digests are of that
         config = yaml.safe_load(yaml.safe_dump(recipe.as_mapping()))
         made_with = replace(made_with, identity=Identity.of(config, data or {}))
         mapping = {**recipe.as_mapping(), "made_with": made_with.as_mapping()}
@@ -122,7 +125,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """An existing run; RecipeError if it is none."""
+        """Open the folder of an existing run; raise RecipeError if it holds none."""
         if not (path / CONFIG).exists():
             raise RecipeError(
                 f"{path} has no {CONFIG}; expected a run folder that `towpath train` or `compare` "
@@ -131,17 +134,21 @@ class RunFolder:
         return cls(path)
 
     def remove_untrained(self) -> None:
-        """Remove what a refused start left, so that it does not block the corrected command."""
+        """Remove what a refused start left, so that the corrected command can use the folder."""
         if self.checkpoints.is_dir() and any(self.checkpoints.iterdir()):
             return
         for name in (CONFIG, RECORDS):
             (self.path / name).unlink(missing_ok=True)
         for empty in (self.checkpoints, self.path):
-            with suppress(OSError):  # it holds something that is not ours
+            with suppress(OSError):  # it has files that are not ours
                 empty.rmdir()
 
     def config(self) -> tuple[Recipe, MadeWith]:
-        """The recipe and what the run was made with; RecipeError if it was edited since."""
+        """Return the recipe, and what else the run was made with.
+
+        Raises:
+            RecipeError: if the configuration is missing, damaged or was edited since the run began.
+        """
         return self._config.recipe, self._config.made_with
 
     @cached_property
@@ -154,7 +161,7 @@ class RunFolder:
 
     @cached_property
     def _made_with(self) -> MadeWith:
-        """What the run was made with; RecipeError if its configuration was edited since."""
+        """Return what the run was made with; raise RecipeError if its configuration was edited."""
         if self.written is not None:
             return self.written.made_with
         path = self.path / CONFIG
@@ -165,7 +172,7 @@ class RunFolder:
         return made_with
 
     def plain_config(self) -> JsonObject:
-        """The values of `config.yaml` as they stand there, without `made_with`."""
+        """Return the values of `config.yaml` exactly as they stand there, without `made_with`."""
         return {k: v for k, v in self._plain_config.items() if k != "made_with"}
 
     @cached_property
@@ -186,7 +193,7 @@ class RunFolder:
         return mapping
 
     def identity(self) -> Identity | None:
-        """What the run is; None for a run folder of towpath 0.1."""
+        """Return the digests that identify the run; None for a run folder of towpath 0.1."""
         return self._made_with.identity
 
     @property
@@ -196,13 +203,17 @@ class RunFolder:
         return "" if identity is None else identity.digest
 
     def records(self) -> Iterator[Record]:
-        """The records, without a last line that was cut off."""
+        """Yield the records of the run; a last line that was cut off is left out."""
         with suppress(CutOffRecordError):
             yield from read_records(self.records_path)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """No other process writes to the run meanwhile; RecipeError if one does already."""
+        """Lock the run for this process while the block runs.
+
+        Raises:
+            RecipeError: if another process has locked it.
+        """
         try:
             with locked(self.path):
                 yield
@@ -213,7 +224,11 @@ class RunFolder:
             ) from error
 
     def summary(self) -> Summary | None:
-        """The final figures, if the run has ended; RecipeError if they are another run's."""
+        """Return the final results, or None if the run has not ended.
+
+        Raises:
+            RecipeError: if the file is damaged or belongs to another run.
+        """
         summary = self._json(SUMMARY, Summary.from_json)
         if summary is None:
             return None
@@ -226,7 +241,11 @@ class RunFolder:
         return summary
 
     def evaluations(self) -> dict[str, Score] | None:
-        """Scores on each test set, if the run has ended; RecipeError if they are another run's."""
+        """Return the score on each test set, or None if the run has not ended.
+
+        Raises:
+            RecipeError: if the file is damaged or belongs to another run.
+        """
         scores = self._json(EVALUATIONS, scores_from_json)
         summary = self.summary()
         if scores is None or summary is None or summary.identity is None:
@@ -239,7 +258,7 @@ class RunFolder:
         return scores
 
     def _json(self, name: str, read: Callable[[JsonObject], Content]) -> Content | None:
-        """A JSON file as its type; None where there is none, RecipeError where it is damaged."""
+        """Return a JSON file as its type; None if it is missing, RecipeError if it is damaged."""
         path = self.path / name
         if not path.exists():
             return None
@@ -253,7 +272,7 @@ class RunFolder:
             ) from error
 
     def conclude(self, summary: Summary, scores: Mapping[str, Score]) -> None:
-        """Write the results of a run that has ended."""
+        """Write the test scores and the summary of a run that has ended."""
         # a summary of fewer steps, if they were raised, must not stand beside the new evaluations
         (self.path / SUMMARY).unlink(missing_ok=True)
         write(self.path / EVALUATIONS, json_file(scores_as_json(scores)))

@@ -1,7 +1,7 @@
-"""What a checkpoint says of itself: the JSON in the header of its safetensors file.
+"""The header of a checkpoint: the JSON metadata of its safetensors file.
 
-The header names the run and the records that the checkpoint belongs to, so that whoever reads a run
-folder can tell a checkpoint of another run (`origin.py`) without loading a tensor.
+The header names the run and the records that the checkpoint belongs to, so that a reader of a run
+folder can recognise a checkpoint of another run (`origin.py`) without loading a tensor.
 """
 
 import json
@@ -24,16 +24,16 @@ from towpath.runs.plain import (
 FORMAT = 1
 LAST, PREVIOUS = "last.safetensors", "previous.safetensors"
 NEW = f".{LAST}.new"
-"""the last one, before it has its name"""
+"""name under which the next last checkpoint is written before it is renamed"""
 
 
 class DamagedCheckpointError(Exception):
-    """The file is readable but not what was written."""
+    """A checkpoint file can be read, but its content is not what was written."""
 
 
 @dataclass(frozen=True)
 class BestStep:
-    """Which parameters did best on the validation tasks."""
+    """The step whose parameters scored best on the validation tasks, and that score."""
 
     step: int
     score: float
@@ -41,9 +41,9 @@ class BestStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """Everything of a checkpoint but its tensors."""
+    """All that a checkpoint stores beside its tensors."""
 
-    # which run it is of
+    # the run that it belongs to
     run: str
     """digest of the run's identity; empty for a run folder of towpath 0.1"""
     records_bytes: int
@@ -57,7 +57,7 @@ class Header:
     evaluations: float
     tasks: int
     steps: tuple[int, ...]
-    """the optimiser's, of each parameter"""
+    """steps that the optimiser has taken, for each parameter"""
     weighter_state: Mapping[str, Json] | None
     # validation
     best: BestStep | None
@@ -66,10 +66,10 @@ class Header:
     seconds: float
     training_seconds: float
     checksums: Mapping[str, int]
-    """of the tensors, by name"""
+    """checksum of each tensor, by name"""
 
     def as_metadata(self) -> dict[str, str]:
-        """The header of a safetensors file, with a checksum of its own."""
+        """Return the header as the metadata of a safetensors file, with a checksum of its own."""
         best = self.best
         content: dict[str, Json] = {
             "format": FORMAT,
@@ -94,7 +94,7 @@ class Header:
 
     @classmethod
     def read(cls, metadata: Mapping[str, str] | None) -> "Header":
-        """The header of a file, every value of the kind that was written.
+        """Return the header of a file after checking the type of every value.
 
         Raises:
             DamagedCheckpointError: if it is not what was written.
@@ -153,6 +153,6 @@ def _best(content: JsonObject) -> BestStep:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, the newest first."""
+    """Return the paths of the checkpoints in a folder, the newest first."""
     # between the two renames of a write only the new and the previous file exist
     return [folder / name for name in (LAST, NEW, PREVIOUS) if os.path.lexists(folder / name)]

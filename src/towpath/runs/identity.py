@@ -22,53 +22,61 @@ from towpath.runs.plain import Json, JsonObject, count_at, object_of
 
 logger = logging.getLogger(__name__)
 KEY = "identity"
-"""where `made_with` of config.yaml, a checkpoint and a summary keep it"""
+"""key of the identity in `made_with` of config.yaml, in a checkpoint and in a summary"""
 MAY_CHANGE = (
     "about",
     "compare",
     "device",
     "threads",
     "training.checkpoint_every",
-    "training.steps",  # may only be raised
+    "training.steps",  # it may only be raised
 )
 PLACES = ("data.name", "trusted.data", "test.also")
-"""names of sets; those that are paths may move, since the content is compared"""
+"""fields that name data sets; where they are paths the data may move, since content is compared"""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The digests of a run."""
+    """The digests of a run's configuration and data, by which its files are recognised."""
 
     sections: Mapping[str, str]
-    """of each section of the configuration"""
+    """digest of each section of the configuration"""
     data: Mapping[str, str]
-    """the content of each data set, by where the recipe names it"""
+    """digest of each data set, keyed by the recipe's field that names the set"""
     steps: int
-    """that the run was begun with"""
+    """number of steps requested when the run began"""
 
     @classmethod
     def of(cls, config: JsonObject, data: Mapping[str, str]) -> "Identity":
-        """The identity of a new run.
+        """Compute the identity of a new run.
 
         Args:
             config: the plain values of `config.yaml`. Not a `Recipe`, which fills in the defaults
                 of the release that reads it.
-            data: the content of each data set.
+            data: a digest of each data set.
         """
         return cls(_digests(config), dict(data), _steps(config) or 0)
 
     @property
     def digest(self) -> str:
-        """One digest of everything, for the files that belong to the run."""
+        """One digest of everything, which is stored in the files that belong to the run."""
         return _digest({"sections": dict(self.sections), "data": dict(self.data)})
 
     def as_mapping(self) -> dict[str, Json]:
-        """Plain values that `read` takes."""
+        """Return the plain values from which `read` makes the identity again."""
         return {"sections": dict(self.sections), "data": dict(self.data), "steps": self.steps}
 
     @classmethod
     def read(cls, made_with: JsonObject, path: Path) -> "Identity | None":
-        """What a configuration says that the run is; None for a run folder of towpath 0.1."""
+        """Return the identity stored in `made_with`; None for a run folder of towpath 0.1.
+
+        Args:
+            made_with: the section of the configuration.
+            path: the configuration's file, for messages.
+
+        Raises:
+            RecipeError: if the identity is there but damaged.
+        """
         found = made_with.get(KEY)
         if found is None:
             return None
@@ -86,7 +94,7 @@ class Identity:
             ) from error
 
     def check_config(self, config: JsonObject, path: Path) -> None:
-        """RecipeError if the configuration was edited where a run cannot go on with it."""
+        """Raise RecipeError if the configuration was edited in a way that bars resuming the run."""
         now = _digests(config)
         edited = sorted(
             name for name in {*now, *self.sections} if now.get(name) != self.sections.get(name)
@@ -105,7 +113,14 @@ class Identity:
             )
 
     def check_data(self, data: Mapping[str, str], run: Path) -> None:
-        """RecipeError if a data set is not what it was; sets that are not loaded now are passed."""
+        """Raise RecipeError if the content of a data set has changed since the run began.
+
+        Sets that are not loaded now are not checked.
+
+        Args:
+            data: digests of the sets that are loaded, keyed as in `Identity.data`.
+            run: the run's folder, for the message.
+        """
         changed = [
             name for name, content in data.items() if self.data.get(name, content) != content
         ]
@@ -118,7 +133,7 @@ class Identity:
 
 
 def tell_of_old(path: Path) -> None:
-    """The one sentence on a run folder that has no identity."""
+    """Warn that changes to a run folder of towpath 0.1, which has no digests, go unnoticed."""
     logger.warning(
         "%s was begun by towpath 0.1, which kept no digest of data and configuration: whether they "
         "changed since then cannot be noticed.",
@@ -127,9 +142,14 @@ def tell_of_old(path: Path) -> None:
 
 
 def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[str]:
-    """Dotted names of what was asked for and is otherwise in the configuration found.
+    """Return the dotted names of requested values that a configuration has otherwise.
 
-    What stands only in `found` is no difference: defaults that were filled in later.
+    Values that only `found` has are no difference: they are defaults that were filled in later.
+
+    Args:
+        asked: the requested configuration.
+        found: the configuration to compare with it.
+        where: dotted name of the section that both are, for the names returned.
     """
     names = []
     for key, value in _plain(asked).items():
@@ -144,7 +164,7 @@ def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[s
 
 
 def _steps(config: JsonObject) -> int | None:
-    """Steps that a configuration asks for, if it says a number."""
+    """Return the number of steps that a configuration requests, if it is a number."""
     steps = object_of(config["training"], "a section").get("steps")
     return steps if isinstance(steps, int) else None
 
@@ -154,7 +174,7 @@ def _digests(config: JsonObject) -> dict[str, str]:
 
 
 def _decisive(config: JsonObject) -> Iterator[tuple[str, Json]]:
-    """The sections of a configuration without what may change."""
+    """Yield the sections of a configuration without the fields that may change."""
     for section, value in _plain(config).items():
         if section in MAY_CHANGE:
             continue
@@ -168,7 +188,7 @@ def _decisive(config: JsonObject) -> Iterator[tuple[str, Json]]:
 
 
 def _placeless(name: str, value: Json) -> Json:
-    """The value; of a path to a user's own data only the last part."""
+    """Return the value; a path to the user's own data is cut to its last part."""
     if name not in PLACES:
         return value
     if isinstance(value, list):
@@ -177,7 +197,7 @@ def _placeless(name: str, value: Json) -> Json:
 
 
 def _plain(value: JsonObject) -> dict[str, Json]:
-    """As JSON would give it back: lists for tuples, words for keys."""
+    """Return the mapping as JSON would give it back: lists for tuples, strings for keys."""
     plain: dict[str, Json] = json.loads(json.dumps(value, default=str))
     return plain
 

@@ -1,4 +1,4 @@
-"""Tasks as their weights judge them: the weight of each over the mean of its mini-batch.
+"""The trust that weights express in tasks: each weight divided by the mean of its mini-batch.
 
 Trusted tasks are known to be right and are not judged: they count in the mean, and nowhere else.
 """
@@ -12,39 +12,39 @@ from towpath.runs.records import Record, StepRecord, TaskInfo
 
 @dataclass(frozen=True, slots=True)
 class JudgedTask:
-    """A training task that nobody vouches for, and how far the weights trusted it."""
+    """A training task that is not a trusted one, and the trust that the weights put in it."""
 
     step: int
     trust: float
-    """its weight over its mini-batch's mean; 0 where no task of the mini-batch weighs anything"""
+    """weight divided by the mini-batch's mean; 0 where all weights of the mini-batch are 0"""
     info: TaskInfo
 
     @property
     def mislabelled(self) -> bool:
-        """Whether its labels were made wrong on purpose."""
+        """Whether the labels of the task were corrupted on purpose."""
         return bool(self.info.get("mislabelled"))
 
     @property
     def index(self) -> int:
-        """Its place in the stream of tasks; -1 where it does not say."""
+        """The task's position in the stream of training tasks; -1 where it is not recorded."""
         index = self.info.get("index", -1)
         return index if isinstance(index, int) else -1
 
     @property
     def group(self) -> str | None:
-        """The group of classes that it was drawn from, if it names one."""
+        """The group of classes (such as an alphabet) of the task; None where it is not recorded."""
         group = self.info.get("group")
         return None if group is None else str(group)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Names of its classes."""
+        """The names of the task's classes; empty where they are not recorded."""
         classes = self.info.get("classes", ())
         return tuple(map(str, classes)) if isinstance(classes, list | tuple) else ()
 
 
 def judged(record: StepRecord) -> Iterator[JudgedTask]:
-    """The tasks of a mini-batch that are judged, in their order."""
+    """Yield the tasks of a mini-batch that are not trusted ones, in their order."""
     mean = sum(record.weights) / len(record.weights)
     for weight, info in zip(record.weights, record.tasks, strict=True):
         if not info.get("trusted"):
@@ -53,29 +53,31 @@ def judged(record: StepRecord) -> Iterator[JudgedTask]:
 
 @dataclass(frozen=True)
 class WeightByLabel:
-    """Mean trust in mislabelled and in clean tasks."""
+    """The mean trust in mislabelled tasks and in clean tasks."""
 
     mislabelled: float
     clean: float
 
     @property
     def ratio(self) -> float:
-        """Trust in mislabelled tasks over that in clean ones; 0 where the latter is 0."""
+        """Trust in mislabelled tasks divided by trust in clean ones; 0 where the latter is 0."""
         return self.mislabelled / self.clean if self.clean else 0.0
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the figures."""
         return {"mislabelled": self.mislabelled, "clean": self.clean, "ratio": self.ratio}
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "WeightByLabel":
-        """The figures of a summary."""
+        """Return the figures that a summary holds; raise TypeError or KeyError if incomplete."""
         return cls(figure_at(content, "mislabelled"), figure_at(content, "clean"))
 
 
 def weight_by_label(records: Iterable[Record]) -> WeightByLabel | None:
-    """Mean trust by label over all mini-batches; None where no task, or every one, was mislabelled
-    on purpose."""
+    """Return the mean trust in mislabelled and in clean tasks, over all mini-batches.
+
+    The result is None where no task, or every task, was mislabelled on purpose.
+    """
     totals = {True: 0.0, False: 0.0}
     counts = {True: 0, False: 0}
     for record in records:

@@ -1,7 +1,7 @@
-"""`made_with` of a run's `config.yaml`: what else than the recipe is needed to run it again.
+"""`made_with` of a run's `config.yaml`: what is needed, beside the recipe, to repeat the run.
 
 It also carries the version of the folder's format. Format 2 names the kind of every record; run
-folders of towpath 0.1 say no format and are read as format 1.
+folders of towpath 0.1 state no format and are read as format 1.
 """
 
 import platform
@@ -17,12 +17,12 @@ from towpath.runs.identity import KEY, Identity
 from towpath.runs.plain import Json, JsonObject, is_count
 
 FORMAT = 2
-"""of the files of a run folder"""
+"""version of the file format of a run folder"""
 
 
 @dataclass(frozen=True)
 class TrainedShape:
-    """What a trained model must be built with again, without the data."""
+    """The sizes that are needed to build a trained model again without its data."""
 
     channels: int
     image_size: int
@@ -31,19 +31,19 @@ class TrainedShape:
 
 @dataclass(frozen=True)
 class MadeWith:
-    """What a run was made with."""
+    """What a run was made with, beside its recipe: sizes, command, versions, digests."""
 
     shape: TrainedShape | None = None
-    """None where the file does not say it"""
+    """None where the file does not record it"""
     command: str = ""
-    """the words of the command line; empty for a run made from Python"""
+    """the command line; empty for a run made from Python"""
     versions: Mapping[str, str] = field(default_factory=dict)
     identity: Identity | None = None
     """None in a run folder of towpath 0.1"""
     format: int = FORMAT
 
     def as_mapping(self) -> dict[str, Json]:
-        """The plain values that `read` takes."""
+        """Return the plain values from which `read` makes the object again."""
         shape = self.shape
         content: dict[str, Json] = {"format": self.format}
         if shape is not None:
@@ -59,7 +59,11 @@ class MadeWith:
 
     @classmethod
     def read(cls, content: JsonObject, path: Path) -> "MadeWith":
-        """What a configuration says; whatever is missing is unknown.
+        """Return what a configuration records; whatever is missing is unknown.
+
+        Args:
+            content: the section `made_with` of the configuration.
+            path: the configuration's file, for messages.
 
         Raises:
             RecipeError: if the identity cannot be read, or a later release wrote the folder.
@@ -85,7 +89,7 @@ class MadeWith:
 
 
 def versions() -> dict[str, str]:
-    """What a result is made with now."""
+    """Return the versions of towpath, torch and Python that are running now."""
     return {
         "towpath": version("towpath"),
         "torch": str(torch.__version__),

@@ -1,4 +1,4 @@
-"""Which run a checkpoint must be of, and whether the records beside it are its own."""
+"""Check that a checkpoint belongs to a run, and that the records beside it are its own."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +13,22 @@ from towpath.runs.header import DamagedCheckpointError, Header, checkpoint_files
 
 @dataclass(frozen=True)
 class Origin:
-    """The run that a checkpoint must be of."""
+    """The run that a checkpoint must belong to."""
 
     run: str
     """digest of the run's identity; empty for a run folder of towpath 0.1"""
     records: Path
-    """its records"""
+    """path of the run's records"""
 
     @classmethod
     def of(cls, folder: RunFolder) -> "Origin":
-        """The run in a folder."""
+        """Return the origin that checkpoints in this run folder must have."""
         return cls(folder.digest, folder.records_path)
 
     def check(self, path: Path, header: Header) -> None:
-        """Refuse a checkpoint that is not this run's, or whose records are not those beside it.
+        """Refuse a checkpoint of another run, or one whose records are not those beside it.
 
-        Only the bytes before the checkpoint count: whatever a run wrote after it is written again.
+        Only records before the checkpoint are compared: later ones are written again on resuming.
 
         Raises:
             RecipeError: if the checkpoint is another run's.
@@ -57,13 +57,13 @@ class Origin:
 
 
 class ForeignRecordsError(RecipeError):
-    """Records that do not belong to a checkpoint."""
+    """The records beside a checkpoint are not those that it was written with."""
 
 
 def check_origin(folder: RunFolder) -> None:
-    """RecipeError if the last checkpoint is another run's, or the records are not its own.
+    """Raise RecipeError if the last checkpoint is another run's, or the records are not its own.
 
-    Only the header is read. A checkpoint that is damaged says nothing here.
+    Only the header is read. A damaged checkpoint raises nothing here; loading it does.
     """
     for path in checkpoint_files(folder.checkpoints)[:1]:
         require_regular(path, "a checkpoint that the run wrote")

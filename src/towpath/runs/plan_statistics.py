@@ -1,4 +1,4 @@
-"""What the plan of a window says of itself, as numbers in the window's first record."""
+"""Statistics of a window's plan, as numbers in the window's first record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -6,19 +6,19 @@ from dataclasses import dataclass, fields
 from towpath.runs.plain import Json, JsonObject, count_at, figures_at, known_at
 
 Series = Sequence[float | None]
-"""numbers, None for each that was not finite"""
+"""numbers, with None for each that was not finite"""
 FOLLOWS_A_RULE = "rule"
-"""status of a window whose weights are a rule's: nothing was planned"""
+"""status of a window whose weights follow a rule, without optimisation"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanStatistics:
-    """The figures of a plan; None for what a plan, or the release that wrote it, does not say."""
+    """The statistics of a plan; None for those that were not computed or not recorded."""
 
     status: str
     """how the plan ended"""
     weightless: int = 0
-    """mini-batches in which no task weighs anything"""
+    """number of mini-batches in which all weights are 0"""
     # the cost, before and after
     nominal_cost: float | None = None
     cost: float | None = None
@@ -29,7 +29,7 @@ class PlanStatistics:
     agreement: float | None = None
     spread: float | None = None
     effective_tasks: Series | None = None
-    """of each mini-batch"""
+    """effective number of tasks of each mini-batch"""
     curvature_ratio: float | None = None
     # the work: step sizes and trials of each iteration, then counts of the whole plan
     steps: Series | None = None
@@ -45,26 +45,26 @@ class PlanStatistics:
 
     @property
     def planned(self) -> bool:
-        """Whether something was optimised, rather than a rule followed."""
+        """Whether the weights were optimised, rather than given by a rule."""
         return self.status != FOLLOWS_A_RULE and self.steps is not None
 
     @property
     def iterations(self) -> int | None:
-        """Iterations that the plan took; None where it does not say."""
+        """The number of iterations of the optimisation; None where it is not recorded."""
         return None if self.steps is None else len(self.steps)
 
     @property
     def mean_step(self) -> float | None:
-        """Mean accepted step of the line search, 1 being the full one."""
+        """The mean accepted step size of the line search, where 1 is the full step."""
         return _mean(self.steps)
 
     @property
     def mean_effective_tasks(self) -> float | None:
-        """Mean over the mini-batches of the effective number of tasks."""
+        """The effective number of tasks, averaged over the mini-batches."""
         return _mean(self.effective_tasks)
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes; `weightless` only where there are any."""
+        """Return plain values for `from_json`; `weightless` is left out where it is 0."""
         content: dict[str, Json] = {"weightless": self.weightless} if self.weightless else {}
         for field in fields(self):
             if field.name != "weightless":
@@ -73,9 +73,10 @@ class PlanStatistics:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "PlanStatistics":
-        """The statistics of a record; TypeError for a figure that is none."""
+        """Return the statistics of a record; raise TypeError for a value that is not a number."""
 
         def series(name: str) -> Series | None:
+            """Return the list of numbers of this name; None where it is not recorded."""
             return None if content.get(name) is None else figures_at(content, name)
 
         return cls(

@@ -1,6 +1,6 @@
-"""A run folder as the report needs it: read once, whatever state it is in, saying what is missing.
+"""A run folder as the report needs it: read once, whatever state it is in, noting what is missing.
 
-Nothing but the folder is read: no data set, and of a checkpoint only which run and which records it
+Only the folder is read: no data set, and of a checkpoint only which run and which records it
 belongs to. A run that is still going on, was cut off or has not begun is a run with less to show,
 never an error.
 """
@@ -29,7 +29,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Check:
-    """A validation during training."""
+    """The outcome of a validation during training, and the training that came before it."""
 
     step: int
     score: float
@@ -42,7 +42,7 @@ class Check:
 
 @dataclass(frozen=True)
 class PlanLine:
-    """What a window's plan said of itself, and the step that it began with."""
+    """The statistics of a window's plan, and the step at which the window began."""
 
     step: int
     figures: PlanStatistics
@@ -50,7 +50,7 @@ class PlanLine:
 
 @dataclass
 class RunData:
-    """Everything that the report shows of a run."""
+    """All that the report shows of a run."""
 
     name: str
     """name of the folder"""
@@ -60,7 +60,7 @@ class RunData:
     scores: dict[str, Score] = field(default_factory=dict)
     """per-task results, by test set"""
     missing: list[str] = field(default_factory=list)
-    """sentences"""
+    """sentences on what could not be read or is not there yet"""
     has_digests: bool = True
     """whether changes to the folder can be noticed; false for one of towpath 0.1"""
     # along the steps
@@ -72,52 +72,52 @@ class RunData:
     plans: list[PlanLine] = field(default_factory=list)
     probes: dict[str, list[ProbeRecord]] = field(default_factory=dict)
     events: list[tuple[int, str]] = field(default_factory=list)
-    # weights, always over the mean of their mini-batch
+    # weights, always relative to the mean of their mini-batch
     clean: Points = field(default_factory=list)
     wrong: Points = field(default_factory=list)
     groups: dict[str, tuple["array[float]", "array[float]"]] = field(default_factory=dict)
-    """group -> steps, relative weights"""
+    """for each group, the steps and the relative weights of its tasks"""
     deviations: Points = field(default_factory=list)
     """(step, |u_t - 1/M|_2)"""
     batch: int = 0
-    """M as trained, trusted tasks included"""
+    """M, the number of tasks of a mini-batch as trained, trusted ones included"""
     largest_loss: float = 0.0
     last: list[StepRecord] = field(default_factory=list)
     """records of the last window that was trained on"""
 
     @property
     def finished(self) -> bool:
-        """Whether the run has its final figures."""
+        """Whether the run has its final results."""
         return self.summary is not None
 
     @property
     def weighter(self) -> str:
-        """Name of the weighter, as far as it is known."""
+        """The name of the weighter, or of the folder where the configuration cannot be read."""
         return self.recipe.weighter.name if self.recipe else self.name
 
     @property
     def seed(self) -> int:
-        """The run's seed."""
+        """The seed of the run; 0 where the configuration cannot be read."""
         return self.recipe.seed if self.recipe else 0
 
     @property
     def delta(self) -> float | None:
-        """max_t |u_t - 1/M|_2."""
+        """The largest distance of the weights from uniform ones, max_t |u_t - 1/M|_2."""
         return max((d for _, d in self.deviations), default=None)
 
     @property
     def weighs(self) -> bool:
-        """Whether any task ever got another weight than its neighbours."""
+        """Whether any task ever had another weight than the rest of its mini-batch."""
         return any(d > 1e-6 for _, d in self.deviations)
 
     @property
     def asked_steps(self) -> int | None:
-        """Steps that the configuration asks for."""
+        """The number of steps that the configuration requests; None if it cannot be read."""
         return self.recipe.training.steps if self.recipe else None
 
 
 def read_run(path: Path) -> RunData:
-    """The run in a folder, as far as it got."""
+    """Read the run in a folder, as far as it got; what is missing is noted, never raised."""
     run = RunData(path.resolve().name)
     folder = RunFolder(path)
     if (path / CONFIG).is_file():
@@ -137,7 +137,7 @@ def read_run(path: Path) -> RunData:
 
 
 def _strangers(folder: RunFolder) -> list[str]:
-    """Sentences on checkpoints or records that are not this run's."""
+    """Return sentences on checkpoints or records that are not this run's."""
     try:
         check_origin(folder)
     except ValueError as error:
@@ -170,7 +170,7 @@ def _line(error: BaseException) -> str:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Records are many small objects without cycles; looking for cycles doubles the time."""
+    """Pause the collector: records have no cycles, and the search for them doubles the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -181,7 +181,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _add_records(folder: RunFolder, run: RunData) -> list[str]:
-    """Add the records up to the first line that is damaged; sentences on what is missing."""
+    """Add the records up to the first damaged line; return sentences on what is missing."""
     if not folder.records_path.is_file():
         return ["there are no records: training has not begun"]
     found = False
@@ -199,7 +199,7 @@ def _add_records(folder: RunFolder, run: RunData) -> list[str]:
             f"line {error.number} of its records is not what towpath writes; what stands before it "
             "is shown"
         ]
-    except ValueError as error:  # it may not be read
+    except ValueError as error:  # the file may not be readable
         return [_line(error).rstrip(".")]
     return [] if found else ["its records are empty: training has not begun"]
 
@@ -238,12 +238,12 @@ def _add_step(run: RunData, record: StepRecord) -> None:
     for loss in record.losses:
         if loss is not None and loss > run.largest_loss:
             run.largest_loss = loss
-    if sum(record.weights):  # where nothing weighs anything, nothing is judged
+    if sum(record.weights):  # without any weight there is no trust to measure
         _add_judged(run, record)
 
 
 def _add_judged(run: RunData, record: StepRecord) -> None:
-    """The weights of the tasks that are judged, by label and by group."""
+    """Add the weights of the tasks that are judged, by label and by group."""
     totals, counts = [0.0, 0.0], [0, 0]
     for task in judged(record):
         wrong = 1 if task.mislabelled else 0

@@ -1,4 +1,4 @@
-"""`records.jsonl`: one record a line, appended while a run trains, cut back when it goes on."""
+"""`records.jsonl`: one record per line, appended in training and cut back on resuming."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from towpath.runs.records import Record, record_from_json
 
 
 class DamagedRecordError(RecipeError):
-    """A line that is not what towpath writes."""
+    """A line of the file is not a record that towpath writes."""
 
     def __init__(self, path: Path, number: int, reason: str) -> None:
         super().__init__(
@@ -25,11 +25,11 @@ class DamagedRecordError(RecipeError):
 
 
 class CutOffRecordError(DamagedRecordError):
-    """A last line without its end: a run writes it, or was stopped while it did."""
+    """The last line has no end: a run is writing it, or was stopped while it did."""
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """The records of a file, in order; nothing where there is no such file.
+    """Yield the records of a file in order, and none if there is no such file.
 
     Raises:
         DamagedRecordError: at the first line that is not a record, after those before it.
@@ -52,40 +52,57 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 class Records(Protocol):
-    """Where a run's records go."""
+    """The destination of a run's records: a file on the first rank, nothing on the others."""
 
     @property
-    def bytes_written(self) -> int: ...
+    def bytes_written(self) -> int:
+        """The length of the records in bytes, which a checkpoint stores."""
+        ...
+
     @property
-    def digest(self) -> str: ...
-    def in_place(self) -> bool: ...
-    def write(self, record: Record) -> None: ...
-    def flush(self) -> None: ...
-    def truncate(self, size: int) -> None: ...
+    def digest(self) -> str:
+        """The SHA-256 of the records so far, which a checkpoint stores."""
+        ...
+
+    def in_place(self) -> bool:
+        """Return whether the records still are where the run folder has them."""
+        ...
+
+    def write(self, record: Record) -> None:
+        """Append a record to those that were written before."""
+        ...
+
+    def flush(self) -> None:
+        """Hand the records written so far to the operating system."""
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Drop all records after the first `size` bytes."""
+        ...
 
 
 class NoRecords:
-    """For the ranks that write nothing."""
+    """The records of the ranks that write nothing, since the first rank writes them all."""
 
     bytes_written = 0
     digest = ""
 
     def in_place(self) -> bool:
-        """There is nothing that could be moved."""
+        """Return True: there is no file that could have been moved."""
         return True
 
     def write(self, record: Record) -> None:
-        """Do nothing: the first rank has the same record."""
+        """Ignore the record, which the first rank writes."""
 
     def flush(self) -> None:
-        """Do nothing: nothing was written."""
+        """Do nothing, since there is no file to flush."""
 
     def truncate(self, size: int) -> None:
-        """Do nothing: there is no file."""
+        """Do nothing, since there is no file to cut."""
 
 
 class RecordWriter:
-    """Appends records; starts by cutting off what the checkpoint does not know of."""
+    """Appends records to a file, after cutting off those that the checkpoint does not cover."""
 
     def __init__(self, path: Path, keep_bytes: int) -> None:
         self._path = path
@@ -102,34 +119,34 @@ class RecordWriter:
 
     @property
     def bytes_written(self) -> int:
-        """Length of the file."""
+        """The length of the file in bytes, lines not yet flushed included."""
         return self._file.tell()
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the file as far as it is written."""
+        """The SHA-256 of everything written so far."""
         return self._digest.hexdigest()
 
     def in_place(self) -> bool:
-        """Whether the file is still the one under its name: nobody moved or replaced the folder."""
+        """Return whether the path still leads to this file: nobody moved or replaced the folder."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
         except OSError:
             return False
 
     def write(self, record: Record) -> None:
-        """Append a line."""
+        """Append the record as one line of JSON."""
         content = plain_json(record.as_json())
         line = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         self._digest.update(line)
         self._file.write(line)
 
     def flush(self) -> None:
-        """Hand the lines to the system."""
+        """Hand the lines written so far to the operating system, without forcing them to disk."""
         self._file.flush()
 
     def truncate(self, size: int) -> None:
-        """Cut the file to `size` bytes and see it onto the disk."""
+        """Cut the file to `size` bytes and force it to disk."""
         self._file.flush()
         if self._file.tell() != size:
             self._file.truncate(size)

@@ -1,9 +1,9 @@
-"""The records of a run: what each line of `records.jsonl` is.
+"""The records of a run, one for each line of `records.jsonl`.
 
 A record is a mini-batch that was trained on (`StepRecord`), a window that could not be
 (`SkippedWindow`), a validation (`ValidationRecord`) or a plan of fixed tasks (`ProbeRecord`). Every
-line says which under `kind`. Lines of towpath 0.1 do not; `record_from_json` decides it for them,
-here and nowhere else.
+line names its `kind`. Lines of towpath 0.1 do not; `record_from_json` infers it for them, here and
+nowhere else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.scores import ScoreSummary
 
 TaskInfo: TypeAlias = Mapping[str, Json]
-"""what a task says of itself: index, group, classes, mislabelled; a user's task may add to it"""
+"""description of a task: index, group, classes, mislabelled; a user's task may add to it"""
 STEP, SKIPPED, VALIDATION, PROBE = "step", "skipped", "validation", "probe"
 
 
@@ -37,21 +37,21 @@ class Clock:
 
     @property
     def trained(self) -> float | None:
-        """Seconds of training; of everything where that is all that is known."""
+        """The seconds of training, or those of the whole run where only they are known."""
         return self.seconds if self.training_seconds is None else self.training_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something unusual about a window."""
+    """An unusual event in a window, such as a task whose loss was not finite."""
 
     text: str
     mini_batch: int | None = None
     task: int | None = None
-    """in the mini-batch, where the event is about one task"""
+    """index in the mini-batch, where the event concerns one task"""
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values of the event."""
+        """Return the event as plain values; its place is left out where it is unknown."""
         content: dict[str, Json] = {"event": self.text}
         if self.mini_batch is not None:
             content |= {"mini_batch": self.mini_batch, "task": self.task}
@@ -60,7 +60,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A mini-batch that was trained on; M tasks, trusted ones included."""
+    """A mini-batch of M tasks that was trained on, trusted ones included."""
 
     step: int
     window: int
@@ -76,13 +76,13 @@ class StepRecord:
     """[M]; None where the tasks have no classes"""
     accuracy: float | None = None
     plan: PlanStatistics | None = None
-    """of the window, in its first record"""
+    """statistics of the window's plan, in the window's first record"""
     events: Sequence[Event] = ()
-    """of the window, in its first record"""
+    """events of the window, in the window's first record"""
     clock: Clock | None = None
 
     def as_json(self) -> dict[str, Json]:
-        """The line of the file."""
+        """Return the plain values from which `from_json` makes the record."""
         content: dict[str, Json] = {
             "kind": STEP,
             "step": self.step,
@@ -101,7 +101,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkippedWindow:
-    """A window that was not trained on, and why."""
+    """A window that was not trained on, with the events that explain why."""
 
     step: int
     window: int
@@ -109,23 +109,23 @@ class SkippedWindow:
     clock: Clock | None = None
 
     def as_json(self) -> dict[str, Json]:
-        """The line of the file."""
+        """Return the plain values from which `from_json` makes the record."""
         content: dict[str, Json] = {"kind": SKIPPED, "step": self.step, "window": self.window}
         return content | _events_as_json(self.events) | _clock_as_json(self.clock)
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationRecord:
-    """The validation tasks, tried at a step."""
+    """The score on the validation tasks at a step."""
 
     step: int
     score: ScoreSummary
     best: bool
-    """whether it was the best so far"""
+    """whether the score was the best so far"""
     clock: Clock | None = None
 
     def as_json(self) -> dict[str, Json]:
-        """The line of the file."""
+        """Return the plain values from which `from_json` makes the record."""
         content: dict[str, Json] = {
             "kind": VALIDATION,
             "step": self.step,
@@ -150,7 +150,7 @@ class ProbeRecord:
     clock: Clock | None = None
 
     def as_json(self) -> dict[str, Json]:
-        """The line of the file."""
+        """Return the plain values from which `from_json` makes the record."""
         content: dict[str, Json] = {
             "kind": PROBE,
             "step": self.step,
@@ -165,17 +165,17 @@ class ProbeRecord:
 
 
 WindowRecord: TypeAlias = "StepRecord | SkippedWindow"
-"""what a window leaves"""
+"""the kinds of record that training on a window gives"""
 Record: TypeAlias = "StepRecord | SkippedWindow | ValidationRecord | ProbeRecord"
 
 
 def clocked(record: Record, clock: Clock) -> Record:
-    """The record at a time."""
+    """Return a copy of the record with the time at which it was made."""
     return replace(record, clock=clock)
 
 
 def record_from_json(content: JsonObject) -> Record:
-    """The record of a line; TypeError, ValueError or KeyError if it is not what towpath writes."""
+    """Return the record of a line; raise ValueError, TypeError or KeyError if it is no record."""
     kind = content["kind"] if "kind" in content else _kind_in_0_1(content)
     read = READERS.get(kind) if isinstance(kind, str) else None
     if read is None:
@@ -184,7 +184,7 @@ def record_from_json(content: JsonObject) -> Record:
 
 
 def _kind_in_0_1(content: JsonObject) -> str:
-    """The kind of a line that towpath 0.1 wrote, told by what it holds."""
+    """Infer the kind of a line that towpath 0.1 wrote from the keys that it has."""
     if "validation" in content:
         return VALIDATION
     if "probe" in content:
@@ -256,7 +256,7 @@ READERS: Mapping[str, Callable[[JsonObject], Record]] = {
 
 
 def _shape(value: Json, what: str) -> list[int]:
-    """Lengths of the rows of a list of lists."""
+    """Return the lengths of the rows of a list of lists."""
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
         raise TypeError(f"{what} of a probe are not a list for each mini-batch")
     return [len(row) for row in value]

@@ -1,4 +1,4 @@
-"""The numbers of a study: final accuracy, paired differences, cost, and how soon it got there."""
+"""The numbers of a study: final accuracy, paired differences, cost, and steps to a given score."""
 
 from dataclasses import dataclass
 
@@ -12,33 +12,33 @@ from towpath.runs.study import Study
 
 @dataclass(frozen=True)
 class WeighterResult:
-    """A weighter on a test set, over its finished seeds."""
+    """The result of a weighter on a test set, over its finished seeds."""
 
     label: str
     metric: str
     mean: float
     interval: float
-    """half-width over test tasks, each task's figure being its mean over seeds"""
+    """half-width of the 95% interval over test tasks, each task being its mean over seeds"""
     by_seed: tuple[float, ...]
     worst_tenth: float
     tasks: int
     difference: PairedDifference | None
-    """to the baseline, on the same tasks and seeds; None for the baseline itself"""
+    """difference from the baseline on the same tasks and seeds; None for the baseline itself"""
     paired_seeds: int
 
     @property
     def scale(self) -> float:
-        """Accuracies are shown in per cent, losses as they are."""
+        """The factor for display: accuracies are shown in per cent, losses as they are."""
         return 100.0 if self.metric == "accuracy" else 1.0
 
 
 def test_sets(study: Study) -> list[str]:
-    """Every test set that some run was tried on."""
+    """Return the names of all test sets that some run of the study was evaluated on."""
     return list(dict.fromkeys(name for run in study.all for name in run.scores))
 
 
 def results(study: Study, test: str) -> dict[str, WeighterResult]:
-    """By weighter; those without a finished run are left out."""
+    """Return the result on a test set of each weighter that has a finished run."""
     found: dict[str, WeighterResult] = {}
     base = _by_seed(study, study.baseline, test)
     for label in study.labels:
@@ -63,7 +63,7 @@ def results(study: Study, test: str) -> dict[str, WeighterResult]:
 
 
 def _by_seed(study: Study, label: str, test: str) -> dict[int, Score]:
-    """Scores by seed; those on another number of tasks than the study's first are left out."""
+    """Return scores by seed, without those on another number of tasks than the study's first."""
     counts = [len(run.scores[test].values) for run in study.all if test in run.scores]
     scores = {run.seed: run.scores[test] for run in study.runs.get(label, ()) if test in run.scores}
     return {seed: score for seed, score in scores.items() if len(score.values) == counts[0]}
@@ -71,20 +71,20 @@ def _by_seed(study: Study, label: str, test: str) -> dict[int, Score]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a weighter took, mean over its seeds."""
+    """The time and work of a weighter, averaged over its seeds."""
 
     label: str
     seconds: float
     per_step: float
     overhead: float | None
-    """seconds a step over the baseline's of the same seed"""
+    """seconds per step divided by the baseline's with the same seed"""
     evaluations: float | None
     steps: float
     finished: bool
 
 
 def costs(study: Study) -> dict[str, Cost]:
-    """Running time of every weighter that trained a step."""
+    """Return the running time and work of every weighter that trained at least one step."""
     base = {run.seed: _per_step(run) for run in study.runs[study.baseline] if run.seconds}
     found: dict[str, Cost] = {}
     for label in study.labels:
@@ -111,23 +111,23 @@ def _per_step(run: RunData) -> float:
 
 @dataclass(frozen=True)
 class Reached:
-    """How soon a weighter came to the baseline's final validation accuracy."""
+    """When a weighter reached the final validation accuracy of the baseline."""
 
     label: str
     seeds: int
     """seeds that were compared"""
     reached: int
-    """seeds that got there; the means below are theirs"""
+    """seeds that reached it; the means below are over them"""
     steps: float
     tasks: float
     seconds: float | None
     steps_ratio: float
-    """steps over those that the baseline trained in all"""
+    """steps divided by those that the baseline trained in all"""
     seconds_ratio: float | None
 
 
 def reached(study: Study) -> tuple[dict[int, float], dict[str, Reached]]:
-    """The baseline's final validation score by seed, and when each weighter reached it.
+    """Return the baseline's final validation score by seed, and when each weighter reached it.
 
     Curves are smoothed as drawn: moving average 0.1 where there are at least 20 validations.
     """
@@ -166,7 +166,7 @@ def reached(study: Study) -> tuple[dict[int, float], dict[str, Reached]]:
 
 
 def curve(run: RunData) -> list[tuple[float, float]]:
-    """(step, validation score), smoothed where there is enough to smooth."""
+    """Return (step, validation score) pairs, smoothed where there are at least 20 of them."""
     points = [(float(check.step), check.score) for check in run.checks]
     return moving_average(points) if len(points) >= ENOUGH_TO_SMOOTH else points
 

@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoreSummary:
-    """What a summary and a validation record keep of a score."""
+    """The figures of a score that a summary and a validation record keep."""
 
     mean: float
     interval: float
@@ -35,7 +35,7 @@ class ScoreSummary:
     tasks: int
     loss: float
     metric: str
-    """accuracy or loss: which of them `mean`, `interval` and `worst_tenth` are of"""
+    """accuracy or loss: the metric of `mean`, `interval` and `worst_tenth`"""
 
     @property
     def is_accuracy(self) -> bool:
@@ -43,7 +43,7 @@ class ScoreSummary:
         return self.metric == "accuracy"
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the summary."""
         return {
             "mean": self.mean,
             "interval": self.interval,
@@ -55,7 +55,7 @@ class ScoreSummary:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "ScoreSummary":
-        """The summary of a file; only mean and metric must be there, the rest is then unknown."""
+        """Return the summary that a file holds; only mean and metric are required."""
         tasks = content.get("tasks", 0)
         return cls(
             mean=figure_at(content, "mean"),
@@ -69,41 +69,41 @@ class ScoreSummary:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Accuracy (or, for regression, only the loss) of each task."""
+    """The loss of each task and, where the tasks have classes, the accuracy."""
 
     accuracies: Array | None
     losses: Array
 
     @property
     def values(self) -> Array:
-        """What is compared: accuracies where there are classes, losses otherwise."""
+        """The figures that are compared: accuracies where there are classes, losses otherwise."""
         return self.losses if self.accuracies is None else self.accuracies
 
     @property
     def metric(self) -> str:
-        """What `values` are: accuracy or loss."""
+        """The metric that `values` are: "accuracy" or "loss"."""
         return "loss" if self.accuracies is None else "accuracy"
 
     @property
     def mean(self) -> float:
-        """Mean over tasks."""
+        """The mean of `values` over all tasks."""
         return float(self.values.mean())
 
     @property
     def interval(self) -> float:
-        """Half-width of the 95% interval of the mean."""
+        """The half-width of the 95% interval of the mean."""
         return half_width(self.values)
 
     @property
     def worst_tenth(self) -> float:
-        """Mean over the worst tenth of the tasks."""
+        """The mean of `values` over the worst tenth of the tasks, at least one."""
         count = max(1, len(self.values) // 10)
         ordered = np.sort(self.values)
         worst = ordered[:count] if self.accuracies is not None else ordered[-count:]
         return float(worst.mean())
 
     def summary(self) -> ScoreSummary:
-        """The figures for a summary file."""
+        """Return the figures of this score that a summary file keeps."""
         return ScoreSummary(
             mean=self.mean,
             interval=self.interval,
@@ -114,13 +114,18 @@ class Score:
         )
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the score."""
         accuracies = None if self.accuracies is None else self.accuracies.tolist()
         return {"accuracies": accuracies, "losses": self.losses.tolist()}
 
     @classmethod
     def from_json(cls, content: JsonObject, where: str) -> "Score":
-        """The score of a file; TypeError, naming `where` it stands, if it is none."""
+        """Return the score that a file holds; raise TypeError or KeyError if it holds none.
+
+        Args:
+            content: what `as_json` returned.
+            where: name of the test set, for the message.
+        """
         losses = figures_at(content, "losses")
         accuracies = None if content["accuracies"] is None else figures_at(content, "accuracies")
         if not losses or (accuracies is not None and len(accuracies) != len(losses)):
@@ -132,12 +137,12 @@ class Score:
 
 
 def scores_as_json(scores: Mapping[str, Score]) -> dict[str, Json]:
-    """What `evaluations.json` holds: the score on each test set, task by task."""
+    """Return the content of `evaluations.json`: the score on each test set, task by task."""
     return {name: score.as_json() for name, score in scores.items()}
 
 
 def scores_from_json(content: JsonObject) -> dict[str, Score]:
-    """The scores of an `evaluations.json`; TypeError or KeyError if it is none."""
+    """Return the scores of an `evaluations.json`; raise TypeError or KeyError if it has none."""
     if not content:
         raise TypeError(f"{repr(content)[:80]} is not a result for each test set")
     return {
@@ -148,7 +153,7 @@ def scores_from_json(content: JsonObject) -> dict[str, Score]:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Mean of a - b over the same tasks, half-width of its 95% interval, two-sided p-value."""
+    """The mean of a - b over the same tasks, its 95% interval and its two-sided p-value."""
 
     mean: float
     interval: float
@@ -156,11 +161,11 @@ class PairedDifference:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval excludes no difference."""
+        """Whether the 95% interval does not contain zero."""
         return abs(self.mean) > self.interval
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the difference."""
         return {
             "mean": self.mean,
             "interval": self.interval,
@@ -170,7 +175,7 @@ class PairedDifference:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "PairedDifference":
-        """The difference of a file; an interval that was not finite is infinite again."""
+        """Return the difference that a file holds; an interval stored as null is infinite."""
         interval = figure_at(content, "interval")
         return cls(
             mean=figure_at(content, "mean"),
@@ -184,15 +189,15 @@ class SeedDifferences:
     """Paired differences of two methods that were run with the same seeds."""
 
     pooled: PairedDifference
-    """of the mean over seeds of each task"""
+    """difference of each task's mean over seeds"""
     seeds: Mapping[int, PairedDifference]
-    """of each seed by itself"""
+    """difference of each seed by itself"""
 
     @classmethod
     def between(
         cls, one: Mapping[int, Score], other: Mapping[int, Score]
     ) -> "SeedDifferences | None":
-        """One minus the other, by seed; None where they share no seed."""
+        """Return `one - other` for the seeds that both have; None if they share none."""
         rows = {seed: one[seed].values - other[seed].values for seed in one if seed in other}
         if not rows:
             return None
@@ -203,13 +208,13 @@ class SeedDifferences:
         )
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the differences."""
         seeds = {str(seed): one.as_json() for seed, one in self.seeds.items()}
         return {**self.pooled.as_json(), "seeds": seeds}
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "SeedDifferences":
-        """The differences of a file."""
+        """Return the differences that a file holds; raise TypeError or KeyError if it has none."""
         seeds = object_of(content["seeds"], "a difference for each seed")
         return cls(
             PairedDifference.from_json(content),
@@ -221,7 +226,7 @@ class SeedDifferences:
 
 
 def half_width(values: Sequence[float] | Array) -> float:
-    """Half-width of the 95% interval of a mean (Student's t); infinite for a single value."""
+    """Return the half-width of a mean's 95% interval (Student's t); infinite for one value."""
     n = len(values)
     if n < 2:
         return math.inf
@@ -230,7 +235,10 @@ def half_width(values: Sequence[float] | Array) -> float:
 
 
 def paired_difference(a: Array, b: Array) -> PairedDifference:
-    """a - b, task by task: Student's paired t-test; one task alone is no evidence (p-value 1)."""
+    """Return the difference a - b, taken task by task, with Student's paired t-test.
+
+    A single task is no evidence: its p-value is 1.
+    """
     if len(a) != len(b):
         raise ValueError(
             f"Found {len(a)} and {len(b)} tasks; expected the same tasks in both runs. Evaluate "

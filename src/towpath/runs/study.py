@@ -1,4 +1,4 @@
-"""Runs that belong together: a comparison's, or those of one recipe."""
+"""Studies: runs that belong together, as those of a comparison or of one recipe do."""
 
 import re
 from collections.abc import Sequence
@@ -16,47 +16,47 @@ from towpath.runs.read import RunData, read_run
 
 @dataclass
 class Study:
-    """Weighters on one recipe, each with its runs (one a seed)."""
+    """Several weighters on one recipe, each with its runs (one for each seed)."""
 
     name: str
     title: str
     runs: dict[str, list[RunData]]
-    """label -> runs, in the order to show"""
+    """the runs of each label, in the order in which they are shown"""
     missing: list[str] = field(default_factory=list)
 
     @property
     def labels(self) -> list[str]:
-        """Weighters in order."""
+        """The labels of the weighters, in the order in which they are shown."""
         return list(self.runs)
 
     @property
     def recipe(self) -> Recipe | None:
-        """A recipe of the study's runs: they differ in weighter and seed only."""
+        """The recipe of one of the runs, which differ in weighter and seed only."""
         return next((run.recipe for run in self.all if run.recipe), None)
 
     @property
     def all(self) -> list[RunData]:
-        """Every run."""
+        """All runs of all weighters in one list."""
         return [run for runs in self.runs.values() for run in runs]
 
     @property
     def baseline(self) -> str:
-        """What others are compared with: uniform, or the first."""
+        """The label that the others are compared with: `uniform`, or else the first."""
         return BASELINE if BASELINE in self.runs else self.labels[0]
 
     @property
     def synthetic(self) -> bool:
-        """Whether the tasks were drawn by the program."""
+        """Whether the data are generated rather than downloaded or the user's own."""
         return bool(self.recipe and is_synthetic(self.recipe.data.name))
 
     @property
     def reproduces(self) -> str:
-        """What of the paper it reruns."""
+        """The table or figure of the paper that the recipe reruns; empty where there is none."""
         return self.recipe.reproduces if self.recipe else ""
 
     @property
     def shortened(self) -> bool:
-        """Whether it is the small form of its recipe."""
+        """Whether the runs have the small budget of their recipe (`--budget small`)."""
         recipe = self.recipe
         return bool(
             recipe
@@ -70,17 +70,21 @@ class Study:
         return any(run.wrong for run in self.all)
 
     def colour(self, label: str) -> int:
-        """The series' colour, the same in every figure."""
+        """Return the index of the label's colour, which is the same in every figure."""
         return self.labels.index(label)
 
     def seeds(self, label: str) -> list[RunData]:
-        """The finished runs of a weighter, or all of them where none is."""
+        """Return the finished runs of a weighter, or all of its runs where none is finished."""
         runs = self.runs[label]
         return [run for run in runs if run.finished] or runs
 
 
 def read_studies(paths: Sequence[Path]) -> list[Study]:
-    """The studies in some folders: comparisons, runs, and folders that hold such."""
+    """Read the studies in some folders.
+
+    Each folder may be a run, a comparison, or a folder that contains such. Runs outside of
+    comparisons form a study where they differ in weighter and seed only.
+    """
     studies: list[Study] = []
     loose: list[RunData] = []
     for path in dict.fromkeys(paths):
@@ -108,9 +112,10 @@ def read_studies(paths: Sequence[Path]) -> list[Study]:
 
 
 def same_setting(one: Recipe | None, other: Recipe | None) -> bool:
-    """Whether runs of the two differ in weighter and seed only, so that they may be compared."""
+    """Return whether two recipes differ in weighter and seed only, so that runs are comparable."""
 
     def setting(recipe: Recipe) -> dict[str, object]:
+        """Return the recipe's values that must agree between runs that are compared."""
         aside = ("weighter", "seed", "threads", "device", "compare", "small", "about")
         return {k: v for k, v in recipe.as_mapping().items() if k not in aside}
 
@@ -141,7 +146,7 @@ def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool)
 
 
 def _comparison(path: Path) -> Study:
-    """What was asked for, run or not."""
+    """Return the study of a comparison's folder, whether or not its runs have begun."""
     title = path.resolve().name
     try:
         spec = ComparisonSpec.read(path)
@@ -162,9 +167,9 @@ def _comparison(path: Path) -> Study:
 
 
 def _foreign(spec: ComparisonSpec, run: RunSpec) -> str:
-    """Why a folder of a comparison is not the run that its name says; else empty."""
+    """Return why a folder of a comparison is not the run that its name states; empty if it is."""
     if not (run.folder.path / CONFIG).is_file():
-        return ""  # nothing is known of it, which is said of the run itself
+        return ""  # without it nothing can be checked; `read_run` notes that it is missing
     try:
         spec.check_place(run)
     except ValueError as error:
@@ -173,7 +178,7 @@ def _foreign(spec: ComparisonSpec, run: RunSpec) -> str:
 
 
 def _labelled(runs: Sequence[RunData]) -> dict[str, list[RunData]]:
-    """By weighter; by folder where a weighter and seed came twice."""
+    """Group runs by weighter, or by folder where a weighter and seed occur twice."""
     keys = [(run.weighter, run.seed) for run in runs]
     labelled: dict[str, list[RunData]] = {}
     for run, key in zip(runs, keys, strict=True):

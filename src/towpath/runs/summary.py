@@ -22,13 +22,13 @@ class RunTiming:
     """Wall-clock seconds of a run, the only figures that are not reproducible."""
 
     seconds: float
-    """of everything"""
+    """the whole run"""
     training_seconds: float
     seconds_per_step: float
     test_seconds: float | None = None
 
     def as_json(self) -> dict[str, Json]:
-        """The plain values that `from_json` takes."""
+        """Return the plain values from which `from_json` makes the times."""
         return {
             "seconds": self.seconds,
             "training_seconds": self.training_seconds,
@@ -38,7 +38,7 @@ class RunTiming:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "RunTiming":
-        """The times of a file."""
+        """Return the times that a file holds; raise TypeError or KeyError if one is missing."""
         return cls(
             seconds=number_at(content, "seconds"),
             training_seconds=number_at(content, "training_seconds"),
@@ -52,25 +52,25 @@ class BestValidation:
     """The validation by which the tested parameters were chosen."""
 
     score: float
-    """an accuracy, or a loss with a minus: larger is better"""
+    """an accuracy, or a negated loss, so that larger is better"""
     step: int
 
 
 @dataclass(frozen=True)
 class SummaryIdentity:
-    """Which run the summary is of, and which results it was made from."""
+    """The run that a summary belongs to, and the results that it was made from."""
 
     run: str
     """digest of the run's identity"""
     evaluations: str
     """digest of `evaluations.json`"""
     asked_steps: int | None
-    """steps that the configuration asked for when the run ended"""
+    """number of steps that the configuration requested when the run ended"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The final figures of a run."""
+    """The final results of a run, with what it trained on and what it cost."""
 
     # what was run
     recipe: str
@@ -105,7 +105,7 @@ class Summary:
         return next(iter(self.test.values()))
 
     def as_json(self) -> dict[str, Json]:
-        """What `summary.json` holds."""
+        """Return the content of `summary.json`, from which `from_json` makes the summary again."""
         best, labels = self.validation, self.weight_by_label
         content: dict[str, Json] = {
             "recipe": self.recipe,
@@ -137,8 +137,8 @@ class Summary:
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "Summary":
-        """The summary of a file; TypeError or KeyError if it lacks what is shown or compared."""
-        for name in ("mean", "interval", "worst_tenth"):  # those of the first test set, once more
+        """Return the summary that a file holds; raise TypeError or KeyError if it is incomplete."""
+        for name in ("mean", "interval", "worst_tenth"):  # repeated from the first test set
             figure_at(content, name)
         test = object_of(content["test"], "a result for each test set")
         if not test:

@@ -1,4 +1,4 @@
-"""Training: one pure step, the loop around it, evaluation, checkpoints."""
+"""Training: one pure step, the loop around it, evaluation and checkpoints."""
 
 from typing import TYPE_CHECKING
 

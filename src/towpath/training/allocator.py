@@ -15,7 +15,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc to keep what is freed; False where there is no glibc."""
+    """Make glibc keep freed memory; return False where there is no glibc."""
     if platform.libc_ver()[0] != "glibc":
         return False
     libc = ctypes.CDLL(None)

@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The parameters that did best on the validation tasks."""
+    """The parameters that scored best on the validation tasks, with their step and score."""
 
     params: dict[str, Tensor]
     step: int
@@ -48,24 +48,24 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Where a run stands between two windows."""
+    """The complete state of a run between two windows, from which it can be resumed."""
 
     state: TrainState
     best: Best | None
     since_best: int
-    """validations since the best"""
+    """number of validations since the best one"""
     records_bytes: int
     """length of records.jsonl that belongs to this checkpoint"""
     # wall-clock time so far, the only figures that are not reproducible
     seconds: float
-    """of everything"""
+    """the whole run so far"""
     training_seconds: float
-    """of planning and training alone, without validation and probes"""
+    """planning and training alone, without validation and probes"""
     records_digest: str = ""
     """SHA-256 of those first bytes of records.jsonl; empty in a checkpoint of towpath 0.1"""
 
     def to(self, device: torch.device | str) -> "Checkpoint":
-        """The same with its tensors on a device."""
+        """Return a copy of the checkpoint with its tensors on a device."""
         optimizer = self.state.optimizer
         slots = tuple(slot.to(device) for slot in optimizer.slots)
         state = replace(
@@ -82,11 +82,12 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: str = "") -> None:
     """Write the checkpoint as the last one, and keep the one before it.
 
-    After every line below a complete checkpoint lies under one of the names that are read.
+    Whenever the process is killed, a complete checkpoint exists under one of the names that
+    `load_checkpoint` tries.
 
     Args:
-        folder: the run's `checkpoints`.
-        checkpoint: where the run stands.
+        folder: the run's folder of checkpoints.
+        checkpoint: the state to save.
         run: digest of the run's identity.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -101,13 +102,15 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, run: str = "") -> None
 
 
 def load_checkpoint(folder: Path, start: TrainState, origin: Origin) -> Checkpoint | None:
-    """The last good checkpoint, on the CPU; None if there is none yet, RecipeError if all are
-    damaged, or of another run.
+    """Load the last undamaged checkpoint onto the CPU; return None if there is none yet.
 
     Args:
-        folder: the run's `checkpoints`.
+        folder: the run's folder of checkpoints.
         start: the state before the first step; a checkpoint must have its shapes.
-        origin: the run that it must be of.
+        origin: the run that the checkpoint must belong to.
+
+    Raises:
+        RecipeError: if all checkpoints are damaged, or one belongs to another run.
     """
     damage = ""
     foreign: ForeignRecordsError | None = None
@@ -182,7 +185,7 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
             raise DamagedCheckpointError("the best parameters are not those of the model")
         ordered = {name: best_params[name] for name in start.params}
         best = Best(ordered, header.best.step, header.best.score)
-    # another model or optimiser says more than "another run"
+    # first, since "another model" helps the user more than "another run"
     origin.check(path, header)
     state = TrainState(
         params={name: params[name] for name in start.params},
@@ -206,7 +209,7 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
 
 
 def _check_model(path: Path, params: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """RecipeError if the parameters are not those of the recipe's model."""
+    """Raise RecipeError if the parameters are not those of the recipe's model."""
     if {name: p.shape for name, p in params.items()} != {n: p.shape for n, p in expected.items()}:
         raise RecipeError(
             f"The checkpoint {path} is of another model ({len(params)} parameters, "
@@ -225,7 +228,7 @@ def _check_model(path: Path, params: Mapping[str, Tensor], expected: Mapping[str
 def _slots(
     path: Path, tensors: Mapping[str, Tensor], steps: Sequence[int], cold: OptimiserState
 ) -> tuple[Tensor, ...]:
-    """The optimiser's moments; RecipeError if they are another optimiser's."""
+    """Return the optimiser's moments; raise RecipeError if they are another optimiser's."""
     slots = _part(tensors, "slots.")
     if (len(slots), len(steps)) != (len(cold.slots), len(cold.steps)):
         raise RecipeError(
@@ -243,9 +246,14 @@ def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.
 
 
 def check_weighter_state(found: Json, initial: Json, where: str = "weighter_state") -> None:
-    """RecipeError if what a weighter remembers is not of the kind that it starts with.
+    """Raise RecipeError if a weighter's stored state has other types than its initial state.
 
     A collection that starts empty may be filled with numbers and with further collections.
+
+    Args:
+        found: the stored state.
+        initial: the state before the first window.
+        where: dotted name of the value, for the message.
     """
     both = (found, initial)
     sound = isinstance(found, type(initial)) or all(map(is_number, both))

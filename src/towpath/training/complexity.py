@@ -38,30 +38,30 @@ class PaperCost:
 
     @property
     def iterations(self) -> int:
-        """n_iLQR."""
+        """The number of iterations of iLQR, n_iLQR in the paper."""
         return len(self.trials)
 
     @property
     def trainings(self) -> int:
-        """n_iLQR n_ls + 1: how often T_0 is spent, for the nominal and for every trial."""
+        """How often the window is trained on: n_iLQR n_ls + 1, for the nominal and every trial."""
         return 1 + sum(self.trials)
 
     @property
     def evaluations(self) -> int:
-        """The same in evaluations of a mini-batch, T of which are T_0."""
+        """The evaluations of mini-batches in all `trainings`, each of which takes T."""
         return self.horizon * self.trainings
 
     @property
     def curvature_passes(self) -> int:
-        """Mini-batches whose curvature is computed: every one, in every iteration."""
+        """The number of mini-batches whose curvature is computed: all T, in every iteration."""
         return self.horizon * self.iterations
 
     @property
     def linearisation(self) -> int:
-        """n_iLQR m_0 D, which the paper multiplies by eta: the Gauss-Newton matrices."""
+        """The cost of the Gauss-Newton matrices, n_iLQR m_0 D; the paper multiplies it by eta."""
         return self.iterations * self.samples * self.parameters
 
     @property
     def backward(self) -> int:
-        """n_iLQR M D: the backward sweep of iLQR."""
+        """The cost of the backward sweep of iLQR, n_iLQR M D."""
         return self.iterations * self.tasks * self.parameters

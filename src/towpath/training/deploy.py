@@ -1,6 +1,7 @@
-"""A trained learner, outside the loop: adapt to a few examples, then predict.
+"""A trained learner outside the training loop: adapt to a few examples, then predict.
 
-Only the run folder is read; it names components by registry name and imports nothing else.
+Only the run folder is read. It names components by their registry names, and classes of the user's
+are imported only from packages that the caller allows.
 """
 
 from collections.abc import Collection
@@ -40,13 +41,13 @@ class TrainedLearner:
     step: int
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
-        """The predictor for the task of the support set: images `[S, C, H, W]`, labels `[S]`."""
+        """Adapt to the task of a support set: images `[S, C, H, W]` with labels `[S]`."""
         images = support_x.to(torch_dtype(self.recipe.dtype))
         return self.learner.adapt(self.params, images, support_y)
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
-    """The trained learner of a run folder, finished or not.
+    """Load the trained learner from a run folder, whether or not the run is finished.
 
     Args:
         run: the folder that `towpath train` wrote.

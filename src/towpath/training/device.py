@@ -1,4 +1,4 @@
-"""The device of a recipe, refused in a sentence where the machine does not have it."""
+"""The device that a recipe names, with one clear sentence where the machine does not have it."""
 
 import torch
 
@@ -7,7 +7,7 @@ from towpath.wording import nearest
 
 
 def device_named(name: str) -> torch.device:
-    """The device, after one number has been on it and back."""
+    """Return the device after trying it with one number; raise RecipeError if it is unusable."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).item()  # 'meta' holds no numbers, 'cuda' may have no driver
@@ -21,7 +21,7 @@ def device_named(name: str) -> torch.device:
 
 
 def available() -> list[str]:
-    """Devices of this machine by name."""
+    """Return the names of the devices that this machine has, such as `cpu` and `cuda:0`."""
     found = ["cpu"]
     found += [f"cuda:{i}" for i in range(torch.cuda.device_count())] if _has_cuda() else []
     found += ["mps"] if torch.backends.mps.is_available() else []
@@ -33,6 +33,6 @@ def _has_cuda() -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """The first sentence of torch's answer: the rest lists every device type there is."""
+    """Return the first sentence of torch's message; the rest lists every device type there is."""
     first = str(error).split(":")[0].split(". ")[0].split("\n")[0].strip()
     return first.rstrip(".") or type(error).__name__

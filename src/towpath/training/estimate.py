@@ -1,9 +1,9 @@
-"""What a run will cost, said before it runs.
+"""The expected cost of a run, estimated before it starts.
 
-Work is counted (design: T evaluations for the nominal, T-1 for each trial, T-1 sketches for each
-iteration) and calibrated by one short measurement: a mini-batch evaluated, sketched, and evaluated
-in part. A plan keeps about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is
-refused before it begins.
+Work is counted (T evaluations for the nominal, T-1 for each trial, T-1 sketches for each iteration)
+and calibrated by one short measurement: a mini-batch evaluated, sketched, and evaluated in part. A
+plan keeps about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is refused
+before it begins.
 """
 
 import statistics
@@ -38,7 +38,7 @@ TRIALS = 1.2
 
 @dataclass(frozen=True)
 class WindowWork:
-    """What one window takes, in mini-batches of M tasks."""
+    """The work of one window, counted in mini-batches of M tasks."""
 
     evaluations: float
     sketches: float = 0.0
@@ -50,7 +50,7 @@ class WindowWork:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected cost of a run."""
+    """The expected time and memory of a run on this machine."""
 
     seconds_per_step: float
     uniform_seconds_per_step: float
@@ -58,30 +58,30 @@ class Estimate:
     evaluation_seconds: float
     plan_bytes: int
     peak_bytes: int
-    """of the process: what it holds now, what an evaluation took, and the plan"""
+    """peak memory of the process: what it has now, what an evaluation takes, and the plan"""
 
     @property
     def overhead(self) -> float:
-        """Seconds a step over those of uniform weights."""
+        """Seconds per step divided by those of uniform weights."""
         return self.seconds_per_step / self.uniform_seconds_per_step
 
     @property
     def seconds(self) -> float:
-        """The whole run, validation and test included."""
+        """The expected seconds of the whole run, validation and test included."""
         return self.training_seconds + self.evaluation_seconds
 
 
 def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
 ) -> WindowWork:
-    """Expected work of a window.
+    """Return the expected work of a window.
 
     Args:
-        weighter: whose plan it is.
-        T: mini-batches of the window.
-        targets: of a mini-batch, as a share of M.
-        inertia: of the optimiser, by which a plan on a part of the query sets decides how many
-            mini-batches it leaves out.
+        weighter: the weighter that plans it.
+        T: number of mini-batches of the window.
+        targets: number of targets of a mini-batch, as a share of M.
+        inertia: `inertia` of the optimiser, by which a plan on a part of the query sets decides how
+            many mini-batches it leaves out.
     """
     if isinstance(weighter, MiniBatchWeighter):
         seen = T * (1 + targets) if weighter.looks_at_features else 0.0
@@ -103,7 +103,11 @@ def window_work(
 
 
 def estimate(setup: Setup, steps: int | None = None) -> Estimate:
-    """Measure a mini-batch and multiply; `steps` are those still to go (default: all).
+    """Estimate the cost of a run by measuring one mini-batch and multiplying.
+
+    Args:
+        setup: the run, with its data and learner.
+        steps: number of steps still to train; None for all steps of the recipe.
 
     Raises:
         RecipeError: if the plan cannot fit into memory.
@@ -112,7 +116,7 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     steps = recipe.training.steps if steps is None else steps
     T, M = recipe.training.horizon, _tasks_a_step(setup)
     plan_bytes = _plan_bytes(setup)
-    # one answer for all ranks, so that all refuse or none
+    # one figure for all ranks, so that all refuse or none
     free = setup.ranks.first(lambda: free_memory(setup.device))
     if free is not None and plan_bytes > free:
         P = sum(p.numel() for p in setup.start.params.values())
@@ -169,13 +173,13 @@ def _plan_bytes(setup: Setup) -> int:
 
 
 def _tasks_a_step(setup: Setup) -> int:
-    """M as trained: trusted tasks are trained on beside each mini-batch."""
+    """Return M as trained: trusted tasks are trained on beside each mini-batch."""
     recipe = setup.recipe
     return recipe.training.meta_batch_size + (recipe.trusted.per_batch if setup.trusted else 0)
 
 
 def _usual(run: Callable[[Given], object], cases: Sequence[Given]) -> float:
-    """Seconds of a run, the median over some cases: what else the machine does will go on."""
+    """Return the median seconds over some cases: other work on the machine will go on as well."""
     run(cases[0])  # the first one also fills caches
     times = []
     for case in cases:
@@ -186,7 +190,7 @@ def _usual(run: Callable[[Given], object], cases: Sequence[Given]) -> float:
 
 
 def _held_memory() -> int:
-    """Bytes of this process at its peak so far, the calibration included."""
+    """Return the peak memory of this process in bytes, the calibration included."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

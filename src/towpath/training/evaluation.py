@@ -1,4 +1,4 @@
-"""How good a learner is: its score on fixed tasks, one forward pass each."""
+"""Evaluation of a learner: its score on fixed tasks, one forward pass each."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -11,7 +11,7 @@ from towpath.objective import Objective
 from towpath.runs.scores import Score
 
 SIDE_BY_SIDE = 8
-"""tasks asked for together, so that the workers share them; the scores do not depend on it"""
+"""tasks evaluated as a group, so that the workers share them; scores do not depend on it"""
 
 
 def evaluate(
@@ -22,14 +22,14 @@ def evaluate(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Score:
-    """Score of the parameters on the tasks, one forward pass each.
+    """Evaluate parameters on tasks, with one forward pass each.
 
     Args:
-        objective: says loss and accuracy of a task.
-        params: what is scored.
-        tasks: on which it is scored; at least one.
-        seed: of whatever is random in a task's evaluation.
-        progress: is told after each group how many tasks are done.
+        objective: computes loss and accuracy of a task.
+        params: the parameters to evaluate.
+        tasks: the tasks to evaluate them on; at least one.
+        seed: seed of whatever is random in a task's evaluation.
+        progress: called after each group with the number of tasks done.
     """
     losses: list[float] = []
     accuracies: list[float] = []

@@ -1,4 +1,4 @@
-"""Judging a learner on tasks that it does not train on: validation on the way, tests at the end."""
+"""Evaluation on held-out tasks: validation during training, tests at the end."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,16 @@ from towpath.training.setup import Setup
 def validated(
     setup: Setup, now: Checkpoint, reporter: Reporter
 ) -> tuple[Checkpoint, ValidationRecord]:
-    """The checkpoint with what the validation tasks say of its parameters, and the record of it."""
+    """Evaluate the current parameters on the validation tasks.
+
+    Args:
+        setup: the run, with its validation tasks.
+        now: the state whose parameters are evaluated.
+        reporter: receives the score.
+
+    Returns:
+        the checkpoint, with these parameters as the best where they are, and the record of it.
+    """
     with evaluation_mode(setup.learner.module):
         score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
     figure = score.mean if score.accuracies is not None else -score.mean
@@ -35,7 +44,7 @@ def validated(
 def final_scores(
     setup: Setup, current: Checkpoint, reporter: Reporter
 ) -> tuple[dict[str, Score], float]:
-    """Scores of the chosen parameters on each test set, and the seconds that they took."""
+    """Evaluate the chosen parameters on each test set; return the scores and the seconds taken."""
     params = chosen_params(current)
     tasks = setup.recipe.test.tasks
     total = tasks * len(setup.tests)
@@ -58,13 +67,13 @@ def _tell(reporter: Reporter, before: int, total: int, done: int) -> None:
 
 
 def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
-    """The best by validation, or the last where nothing was validated."""
+    """Return the best parameters by validation, or the last ones where there was no validation."""
     return current.state.params if current.best is None else current.best.params
 
 
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """No dropout while a learner is judged."""
+    """Put the module into evaluation mode (without dropout) while the block runs."""
     training = module.training
     module.eval()
     try:

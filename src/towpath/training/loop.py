@@ -57,19 +57,19 @@ def train(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Summary:
-    """A new run in a new folder; returns its summary.
+    """Train a recipe in a new run folder and return the summary.
 
-    Where torchrun has restarted the ranks, the run that they had begun goes on instead.
+    If torchrun has restarted the ranks, the run that they had begun is resumed instead.
 
     Args:
-        path: the run's folder, which must not hold anything yet.
-        recipe: what to run.
-        reporter: who is told how it goes.
+        path: the run's folder, which must be empty or not exist.
+        recipe: the recipe to train.
+        reporter: receives the progress.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
-        command: the words of the command line, for the record.
+        command: the command line, to be recorded in the run folder.
         ranks: the processes that share the tasks.
-        workers: threads, where not as many as the recipe says; no result depends on it.
+        workers: number of threads, in place of the recipe's; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
     recipe = replace(recipe, weighter=recipe.weighter.given(**options))
@@ -94,15 +94,17 @@ def resume(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Summary:
-    """Go on with a run where its last checkpoint left it; a finished run is left as it is.
+    """Resume a run from its last checkpoint and return the summary.
+
+    A finished run is left as it is.
 
     Args:
         path: the run's folder.
-        reporter: who is told how it goes.
+        reporter: receives the progress.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
         ranks: the processes that share the tasks.
-        workers: threads, where not as many as the recipe says; no result depends on it.
+        workers: number of threads, in place of the recipe's; no result depends on it.
     """
     folder, recipe, summary = ranks.first(lambda: _opened(path))
     if summary is not None:
@@ -114,8 +116,10 @@ def resume(
 
 
 def check_data(folder: RunFolder, setup: Setup) -> None:
-    """RecipeError if the data are not those that the run was begun with; one sentence on a run
-    folder of towpath 0.1, which does not know."""
+    """Raise RecipeError if the data have changed since the run began.
+
+    A run folder of towpath 0.1 has no digests to compare with; a warning says so.
+    """
     identity = folder.identity()
     if identity is None:
         tell_of_old(folder.path)
@@ -124,7 +128,7 @@ def check_data(folder: RunFolder, setup: Setup) -> None:
 
 
 def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
-    """Whether the folder holds this very run from before a restart; RecipeError for another's."""
+    """Return whether the folder holds this run from before a restart; refuse any other content."""
     if restarts() and (path / CONFIG).is_file():
         found, _ = RunFolder(path).config()
         # an older run of the same recipe may go on as well: its results would be the same
@@ -140,7 +144,7 @@ def _opened(path: Path) -> tuple[RunFolder, Recipe, Summary | None]:
 
 
 def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False) -> Summary:
-    """Train to the end with the folder held; a `new` run that is refused leaves nothing."""
+    """Train to the end while the folder is locked; a `new` run that is refused leaves nothing."""
     ranks = setup.ranks
     try:
         with ExitStack() as stack:
@@ -151,7 +155,7 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False)
                 if new and ranks.is_first:
                     folder.remove_untrained()
                 raise
-    except BrokenPipeError:  # of the progress shown, not of the folder
+    except BrokenPipeError:  # the pipe of the progress output broke, not the folder
         raise
     except OSError as error:
         raise TrainingStoppedError(
@@ -187,7 +191,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
 
 
 def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | None:
-    for leftover in folder.path.rglob(".*.partial"):  # of a write that a kill cut short
+    for leftover in folder.path.rglob(".*.partial"):  # left by a write that was killed
         leftover.unlink(missing_ok=True)
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
@@ -195,7 +199,7 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     rule = setup.weighter
     if isinstance(rule, MiniBatchWeighter):
         memory = rule.memory_since_0_1(found.state.weighter_state, found.state.step)
-        # a rule of the user's may remember whatever it likes; ours say what they do
+        # a user's rule may store anything; ours declare the types of their state
         if type(rule).__module__.startswith("towpath."):
             check_weighter_state(memory["rule"], rule.initial_state())
         found = replace(found, state=replace(found.state, weighter_state=memory))
@@ -222,11 +226,12 @@ def _train(
     run = folder.digest if ranks.is_first else ""
 
     def save(now: Checkpoint) -> None:
+        """Save a checkpoint on the first rank, and cut the records back to it."""
         if not ranks.is_first:
             return
         if not writer.in_place():
             raise _moved(folder)
-        writer.truncate(now.records_bytes)  # lines of a window that was interrupted
+        writer.truncate(now.records_bytes)  # drops lines of a window that was interrupted
         save_checkpoint(folder.checkpoints, now, run)
 
     # the state after the last whole window and its records, whatever interrupts the next one
@@ -265,12 +270,12 @@ def _train(
 
 
 def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:
-    """The checkpoint that all records so far belong to."""
+    """Return the checkpoint as the one that all records written so far belong to."""
     return replace(now, records_bytes=writer.bytes_written, records_digest=writer.digest)
 
 
 def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[WindowRecord]]:
-    """Train on the next window, by the clock."""
+    """Train on the next window and measure the time that it takes."""
     recipe, ranks = setup.recipe, setup.ranks
     began = time.perf_counter()
     left = recipe.training.steps - now.state.step
@@ -291,7 +296,7 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
 def _looked_at(
     setup: Setup, now: Checkpoint, before: int, reporter: Reporter
 ) -> tuple[Checkpoint, list[Record]]:
-    """The validation and the probes that are due after a window that began at step `before`."""
+    """Run the validation and the probes that are due after a window that began at step `before`."""
     recipe, step = setup.recipe, now.state.step
     every = recipe.validation.every
     records: list[Record] = []
@@ -311,7 +316,7 @@ def _crosses(every: int, before: int, after: int) -> bool:
 
 
 def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeRecord]:
-    """Plans of the probe windows at the current parameters; nothing of them is kept."""
+    """Plan the probe windows at the current parameters; nothing is learnt from the plans."""
     records: list[ProbeRecord] = []
     for fixed in setup.probes:
         if before >= 0 and not _crosses(fixed.probe.every, before, now.state.step):
@@ -334,7 +339,7 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeReco
 
 @contextmanager
 def one_thread_a_task() -> Iterator[None]:
-    """Every task is computed by one thread, so that sums do not depend on how many there are."""
+    """Compute each task on one thread, so that no sum depends on the number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

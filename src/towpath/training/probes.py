@@ -12,7 +12,7 @@ from towpath.recipes.typed import RecipeError
 
 @dataclass(frozen=True, eq=False)
 class ProbeWindow:
-    """A probe's fixed tasks."""
+    """A probe of the recipe together with the T x M fixed tasks that it plans."""
 
     probe: Probe
     window: Sequence[Sequence[Episode]]
@@ -21,7 +21,7 @@ class ProbeWindow:
 def probe_tasks(
     recipe: Recipe, probe: Probe, data_root: str | Path | None
 ) -> Sequence[Sequence[Episode]]:
-    """The T x M tasks of a probe: clean ones, of its own split and stream."""
+    """Return the T x M tasks of a probe, which are clean and come from its own split and stream."""
     pool: ClassPool = load(
         recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data)
     )
@@ -37,9 +37,9 @@ def probe_tasks(
 
 
 def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Episode]]:
-    """A window in which no two tasks of a mini-batch are of the same group.
+    """Return a window in which no two tasks of a mini-batch are of the same group.
 
-    The sampler's tasks are taken in order; one whose group the mini-batch has already is left out.
+    Tasks are taken from the sampler in order; one whose group the mini-batch has is skipped.
     """
     groups, M = len(sampler.group_frequencies), probe.meta_batch_size
     if not sampler.spec.within_group or groups < M:

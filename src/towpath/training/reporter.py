@@ -1,4 +1,4 @@
-"""Who is told how a run goes."""
+"""Reporters, which receive the progress of a run and show or pass it on."""
 
 from typing import Protocol
 
@@ -10,50 +10,50 @@ from towpath.training.setup import Setup
 
 
 class Reporter(Protocol):
-    """Who is told how a run goes."""
+    """The receiver of a run's progress; the training loop calls its methods as events happen."""
 
     def began(self, setup: Setup, step: int) -> None:
-        """Training starts, or goes on, at a step."""
+        """Receive that training starts, or is resumed, at a step."""
         ...
 
     def expected(self, cost: Estimate) -> None:
-        """What the rest of the run should take."""
+        """Receive the estimated cost of the rest of the run."""
         ...
 
     def stepped(self, step: int, record: WindowRecord) -> None:
-        """A window was trained on, or skipped; `record` is its last."""
+        """Receive that a window was trained on, or skipped; `record` is its last record."""
         ...
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """The validation tasks were tried."""
+        """Receive the score on the validation tasks, and whether it is the best so far."""
         ...
 
     def tested(self, done: int, total: int) -> None:
-        """Test tasks were tried."""
+        """Receive how many of all test tasks have been evaluated."""
         ...
 
     def ended(self, summary: Summary) -> None:
-        """The run has its summary."""
+        """Receive the summary of a run that has ended."""
         ...
 
 
 class SilentReporter:
-    """A reporter that shows nothing, as every rank but the first has."""
+    """A reporter that shows nothing, used by every rank but the first."""
 
     def began(self, setup: Setup, step: int) -> None:
-        """Say nothing."""
+        """Ignore the news that training began or was resumed."""
 
     def expected(self, cost: Estimate) -> None:
-        """Say nothing."""
+        """Ignore the estimated cost of the run."""
 
     def stepped(self, step: int, record: WindowRecord) -> None:
-        """Say nothing."""
+        """Ignore the news that a window was trained on."""
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Say nothing."""
+        """Ignore the score on the validation tasks."""
 
     def tested(self, done: int, total: int) -> None:
-        """Say nothing."""
+        """Ignore the news that test tasks were evaluated."""
 
     def ended(self, summary: Summary) -> None:
-        """Say nothing."""
+        """Ignore the news that the run has ended."""

@@ -1,6 +1,6 @@
-"""A recipe made real: data, learner, weighter and the streams of tasks.
+"""Building a run from its recipe: data, learner, weighter and the streams of tasks.
 
-Streams never overlap and depend on the seed and an index only, so a run may stop and go on
+Streams never overlap and depend only on the seed and an index, so a run may stop and be resumed
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
@@ -44,7 +44,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class TrustedPicks:
-    """Indices of the trusted tasks of one mini-batch."""
+    """The indices of the trusted tasks that one mini-batch trains on and aims at."""
 
     trained: IntArray
     targets: IntArray
@@ -52,7 +52,7 @@ class TrustedPicks:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """Everything that a run needs in memory."""
+    """The objects of a run in memory: data, learner, weighter and streams of tasks."""
 
     recipe: Recipe
     learner: Learner
@@ -67,20 +67,24 @@ class Setup:
     probe_weighter: TOW
     image_shape: tuple[int, int, int]
     contents: dict[str, str]
-    """the content of each data set, by where the recipe names it"""
+    """digest of each data set, keyed by the recipe's field that names the set"""
     place: "Place"
     ranks: Ranks
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device that the run's tensors are on."""
         return self.place.device
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
-        """The tasks of a window and, for a weighter that wants them, its targets.
+        """Return the tasks of a window and, for a weighter that needs them, its targets.
 
         Every weighter trains on the same trusted tasks beside each mini-batch, so that a
         comparison is fair; targets are other trusted tasks than the mini-batch's own.
+
+        Args:
+            position: index of the window in the stream.
+            mini_batches: number of mini-batches to take of it, if it has as many.
         """
         tasks = self.place.window(self.windows.window(position)[:mini_batches])
         if not self.trusted:
@@ -102,12 +106,12 @@ class Setup:
         return TrustedPicks(order[:count], np.roll(order, -count)[:count])
 
     def validation_tasks(self) -> Iterator[Episode]:
-        """The fixed validation tasks, made anew each time rather than kept."""
+        """Return an iterator over the fixed validation tasks, which are made anew each time."""
         assert self.validation is not None
         return self._tasks(self.validation, self.recipe.validation.tasks)
 
     def test_tasks(self, name: str, count: int) -> Iterator[Episode]:
-        """The first `count` fixed test tasks of a set."""
+        """Return an iterator over the first `count` fixed tasks of a test set."""
         return self._tasks(self.tests[name], count)
 
     def _tasks(self, sampler: EpisodeSampler, count: int) -> Iterator[Episode]:
@@ -116,17 +120,17 @@ class Setup:
 
 @dataclass(frozen=True)
 class Place:
-    """Device and dtype of a run's tensors."""
+    """The device and dtype of a run's tensors."""
 
     device: torch.device
     dtype: torch.dtype
 
     def task(self, task: Episode) -> Episode:
-        """The task there; images come as float32."""
+        """Return the task on the device, with images (which come as float32) of the dtype."""
         return task.to(self.device, None if self.dtype == torch.float32 else self.dtype)
 
     def window(self, window: Window) -> list[list[Episode]]:
-        """The window's tasks there."""
+        """Return a copy of the window with all of its tasks on the device."""
         return [[self.task(task) for task in batch] for batch in window]
 
 
@@ -138,15 +142,15 @@ def prepare(
     ranks: Ranks = ALONE,
     workers: int | None = None,
 ) -> Setup:
-    """Load the data, build the learner and the weighter; ValueError for what does not fit.
+    """Load the data, build the learner and the weighter; raise ValueError if they do not fit.
 
     Args:
-        recipe: what to run.
+        recipe: the recipe to run.
         data_root: the data folder.
         allowed: packages that classes may be imported from.
         ranks: the processes that share the tasks.
-        workers: threads that compute tasks side by side, where not as many as the recipe says:
-            other ranks or other runs have the same cores. No result depends on it.
+        workers: number of threads that compute tasks side by side, in place of the recipe's, where
+            other ranks or runs share the cores. No result depends on it.
     """
     place = Place(device_named(own_device(recipe.device)), torch_dtype(recipe.dtype))
     if workers is None:
@@ -155,7 +159,7 @@ def prepare(
     train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
     content = _content(train)
     channels, height, _ = train.image_shape
-    free = ranks.first(lambda: free_memory(place.device))  # one answer: all refuse or none
+    free = ranks.first(lambda: free_memory(place.device))  # so that all ranks refuse or none
     learner = make_learner(
         recipe.backbone,
         recipe.learner,
@@ -193,7 +197,7 @@ def prepare(
 
 
 def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
-    """The weighter; RecipeError if it wants trusted tasks that the recipe does not have."""
+    """Make the weighter; raise RecipeError if the recipe lacks the trusted tasks that it needs."""
     weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
     aims = wants_targets(weighter)
     if aims and not recipe.trusted.count:
@@ -213,18 +217,18 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
 
 @dataclass(frozen=True, eq=False)
 class _OtherSets:
-    """What is loaded beside the training data."""
+    """The data sets that are loaded beside the training data."""
 
     validation: EpisodeSampler | None
     tests: dict[str, EpisodeSampler]
     trusted: ClassPool
-    """what the trusted tasks are drawn from"""
+    """the pool that trusted tasks are drawn from"""
     contents: dict[str, str]
-    """digests of the sets, by where the recipe names them"""
+    """digests of the sets, keyed by the recipe's fields that name them"""
 
 
 def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) -> _OtherSets:
-    """The sets that a run is judged on, and that of its trusted tasks."""
+    """Load the sets for validation and tests, and that of the trusted tasks."""
     name, options = recipe.data.name, data_options(recipe.data)
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
     contents: dict[str, str] = {}
@@ -256,7 +260,7 @@ def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) 
 def _require_room(
     recipe: Recipe, image_shape: tuple[int, int, int], itemsize: int, free: int | None
 ) -> None:
-    """RecipeError if the images of a window, of a probe or of the trusted tasks cannot fit."""
+    """Raise RecipeError if the images of a window, a probe or the trusted tasks cannot fit."""
     spec, training = recipe.episodes, recipe.training
     task = spec.ways * spec.fewest_images * math.prod(image_shape) * itemsize
     of_images = f"x {spec.ways} ways x {spec.fewest_images} images"
@@ -285,12 +289,12 @@ def _require_room(
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The dtype of a recipe."""
+    """Return the torch dtype for its name in a recipe."""
     return {"float32": torch.float32, "float64": torch.float64}[name]
 
 
 def _content(pool: ClassPool) -> str:
-    """The digest of a set; RecipeError if a name in it cannot be written into the records."""
+    """Return the digest of a set; raise RecipeError if a name in it cannot be recorded."""
     for entry in pool.classes:
         try:
             entry.name.encode()
@@ -318,7 +322,7 @@ def _beside(
     split: str,
     data_root: str | Path | None,
 ) -> ClassPool:
-    """A second set, read as the training set was; RecipeError if its images have another shape."""
+    """Load a second set as the training set was; raise RecipeError if image shapes differ."""
     options = options_beside(recipe.data, name, train.image_shape)
     if is_own_folder(name):
         # nothing is trained on the set's own training split
@@ -334,9 +338,10 @@ def _beside(
 
 
 def with_lasting_paths(recipe: Recipe) -> Recipe:
-    """Folders of the user's by their whole path, so that a run is resumed from anywhere."""
+    """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
 
     def lasting(name: str) -> str:
+        """Return the absolute path of a user's folder; other names stay as they are."""
         own = bool(name) and is_own_folder(name)
         return str(expanded(name).resolve()) if own else name
 
@@ -347,7 +352,7 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
 
 
 def set_label(name: str) -> str:
-    """A set's name, or the last part of the path of a user's folder."""
+    """Return the name of a data set, or the last part of the path of a user's folder."""
     return Path(name).name or name
 
 
@@ -359,6 +364,6 @@ def _probes(recipe: Recipe, data_root: str | Path | None, place: Place) -> list[
 
 
 def trained_shape(setup: Setup) -> TrainedShape:
-    """What a trained model must be built with again, without the data."""
+    """Return the sizes that are needed to build the trained model again without its data."""
     channels, height, _ = setup.image_shape
     return TrainedShape(channels, height, setup.recipe.episodes.ways)

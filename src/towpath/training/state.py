@@ -1,4 +1,4 @@
-"""Everything that training carries from one window to the next, and nothing else."""
+"""The state that training carries from one window to the next, and nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from towpath.runs.plain import Json
 
 @dataclass(frozen=True, eq=False)
 class TrainState:
-    """Immutable: a step returns a new one."""
+    """The immutable state of training; each training step returns a new one."""
 
     # the learner
     params: dict[str, Tensor]
@@ -20,13 +20,13 @@ class TrainState:
     weighter_state: Mapping[str, Json] | None = None
     # where training stands
     step: int = 0
-    """mini-batches trained on"""
+    """number of mini-batches trained on"""
     window: int = 0
-    """windows taken from the stream, failed ones included"""
+    """number of windows taken from the stream, failed ones included"""
     failures: int = 0
-    """windows in a row whose plan failed"""
+    """number of consecutive windows whose plan failed"""
     # what it took so far
     evaluations: float = 0.0
     """mini-batch evaluations of losses and gradients"""
     tasks: int = 0
-    """tasks trained on"""
+    """number of tasks trained on"""

@@ -1,4 +1,4 @@
-"""The training step: one window in, the next state and its records out. Pure: no clock, no disk."""
+"""The pure training step: one window in, the next state and its records out; no clock, no disk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,23 +26,22 @@ def train_step(
     targets: Window | None = None,
     seed: int = 0,
 ) -> tuple[TrainState, list[WindowRecord]]:
-    """Plan the window's weights and train by them.
+    """Plan the weights of a window and train on it with these weights.
 
-    A task or target whose loss or gradient is not finite is muted (it weighs nothing) and the
-    window planned again. A window whose plan fails keeps its nominal trajectory; where even that is
-    not finite, or the state that it leads to gives no finite loss, the window is skipped and the
-    state stays.
+    A task or target whose loss or gradient is not finite is muted (its weight is 0) and the window
+    is planned again. If a plan fails, its nominal trajectory is used; if even that is not finite,
+    or leads to a state without a finite loss, the window is skipped and the state stays.
 
     Args:
-        state: where training stands.
+        state: the state before the window.
         window: T lists of M tasks.
-        objective: says loss and gradient of a task.
+        objective: computes loss and gradient of a task.
         weighter: decides the weights.
-        targets: T lists of trusted tasks, for a weighter that wants them.
-        seed: of the run; the window's own is made from it and the window's number.
+        targets: T lists of trusted tasks, for a weighter that needs them.
+        seed: seed of the run; the window's own is derived from it and the window's number.
 
     Returns:
-        the next state, and one record a mini-batch, or one of a window that was skipped.
+        the next state, and one record for each mini-batch, or one for a window that was skipped.
     """
     own_seed = stage_seed(seed, state.window)
     plan, muted, evaluations = _plan(state, window, objective, weighter, targets, own_seed)
@@ -78,7 +77,7 @@ def _plan(
     targets: Window | None,
     seed: int,
 ) -> tuple[Plan, Muted, float]:
-    """The plan, what had to be muted for it, and the evaluations of all attempts."""
+    """Return the plan, the tasks muted for it, and the evaluations of all attempts."""
     muted, evaluations = NOTHING_MUTED, 0.0
     while True:
         plan = weighter.plan(
@@ -95,22 +94,22 @@ def _plan(
         more = muted | plan.bad
         if not plan.status.failed or more == muted:
             return plan, muted, evaluations
-        muted = more  # grows each time, so this ends
+        muted = more  # `muted` grows each time, so the loop ends
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why a window failed, and whether its nominal was trained on all the same."""
+    """Why a window failed, and whether its nominal trajectory was used nevertheless."""
 
     reason: str
     trained: bool
 
 
 def _failure(plan: Plan, *, seen_to_work: bool) -> _Failure | None:
-    """None where the plan is good.
+    """Return why a plan failed; None where it is good.
 
-    A last mini-batch without a finite task says that the steps before it may have broken the
-    learner, and a broken learner must neither be kept nor train on nothing for ever.
+    If no task of the last mini-batch is finite, the steps before it may have broken the learner,
+    and a broken learner must neither be kept nor train without any task for ever.
     """
     if not seen_to_work:
         return _Failure("no task of the last mini-batch is finite", trained=False)
@@ -120,10 +119,10 @@ def _failure(plan: Plan, *, seen_to_work: bool) -> _Failure | None:
 
 
 def _works_after(plan: Plan, window: Window, objective: Objective, muted: Muted, seed: int) -> bool:
-    """Whether a task of the last mini-batch still has a finite loss where the plan leads to.
+    """Return whether a task of the last mini-batch still has a finite loss after the plan.
 
-    No mini-batch of the window is evaluated there, and the next one would find the damage done.
-    One forward pass tells, but for a task that has only itself to blame: then the others are asked.
+    No mini-batch of the window is evaluated at that state, and the next window would be too late.
+    One forward pass suffices unless that task alone is at fault: then the others are tried.
     """
     T = len(window)
     for i, task in enumerate(window[-1]):
@@ -169,7 +168,7 @@ def _records(
 
 
 def task_info(task: Any) -> TaskInfo:
-    """What a task says of itself; nothing where it has no `info`."""
+    """Return the description of a task; empty for a task without `info`."""
     return dict(getattr(task, "info", {}))
 
 
@@ -182,8 +181,8 @@ def _mean(values: Tensor, used: list[int]) -> float | None:
 
 
 def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:
-    """What the plan of a window says of itself, and what the paper says it costs, as numbers."""
-    query = getattr(window[0][0], "query_y", ())  # tasks of one's own may have no such set
+    """Return the statistics of a window's plan, with the cost that the paper gives for it."""
+    query = getattr(window[0][0], "query_y", ())  # tasks of a user's may have no query set
     T, M = plan.weights.shape
     paper = PaperCost(
         horizon=T,

@@ -1,4 +1,4 @@
-"""The final figures of a run, from its records and its test scores."""
+"""The final results of a run, made from its records and its test scores."""
 
 from collections.abc import Mapping
 
@@ -20,19 +20,19 @@ def conclude(
     scores: Mapping[str, Score],
     test_seconds: float,
 ) -> Summary:
-    """Write the results of the test tasks and the summary of them; returns the summary.
+    """Write the test scores and the summary of a run; return the summary.
 
     Args:
-        folder: the run, with all of its records.
-        setup: what was run.
-        current: where training ended.
-        scores: on each test set, the recipe's own first.
-        test_seconds: that the test tasks took.
+        folder: the run's folder, with all of its records.
+        setup: the run's recipe and objects.
+        current: the state in which training ended.
+        scores: the score on each test set, the recipe's own first.
+        test_seconds: seconds that the test tasks took.
     """
     recipe, state, best = setup.recipe, current.state, current.best
     run = folder.digest
     identity = None
-    if run:  # a run folder of towpath 0.1 stays one
+    if run:  # empty for a run folder of towpath 0.1, which gets no identity
         digest = json_digest(scores_as_json(scores))
         identity = SummaryIdentity(run, digest, recipe.training.steps)
     summary = Summary(

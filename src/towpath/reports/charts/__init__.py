@@ -1,1 +1,1 @@
-"""Pictures: inline SVG for the page, PNG files for folders."""
+"""Charts: inline SVG for the page, PNG files for folders."""

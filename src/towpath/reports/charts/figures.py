@@ -21,7 +21,7 @@ CLEAN, WRONG = "#009E73", "#D55E00"
 
 
 def write_figures(folder: Path, result: Comparison) -> list[Path]:
-    """`curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
+    """Write `curves.png` and, where tasks were mislabelled on purpose, `weights.png`."""
     runs = _by_label(folder, result.runs)
     everybody = [run for own in runs.values() for run in own]
     written = []
@@ -33,12 +33,12 @@ def write_figures(folder: Path, result: Comparison) -> list[Path]:
 
 
 def write_weights(path: Path, folder: Path, result: Comparison, labels: Sequence[str]) -> Path:
-    """The weights of clean and mislabelled tasks under some of a comparison's weighters.
+    """Draw the weights of clean and mislabelled tasks under some weighters of a comparison.
 
     Args:
-        path: the picture.
-        folder: the comparison's.
-        result: what came out of it.
+        path: the PNG file to write.
+        folder: the comparison's folder.
+        result: the outcome of the comparison.
         labels: the weighters to show.
     """
     kept = [run for run in result.runs if run.label in labels]
@@ -123,14 +123,14 @@ def write_sample_tasks(
     title: str,
     average: float | None = None,
 ) -> Path:
-    """One row a task: support images, then query images under their given labels.
+    """Draw one row per task: support images, then query images under their given labels.
 
     Args:
-        path: the picture.
+        path: the PNG file to write.
         episodes: the tasks.
-        weights: one for each of them.
-        title: what they are.
-        average: what a weight is relative to; None for the mean of those shown.
+        weights: the weight of each task.
+        title: title of the picture.
+        average: the weight that others are relative to; None for the mean of those shown.
     """
     rows = len(episodes)
     ways = episodes[0].ways

@@ -1,4 +1,4 @@
-"""Axes: from values to pixels, with ticks that people read easily."""
+"""Axes: from values to pixels, with ticks that are easy to read."""
 
 import math
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Pixel of a value."""
+        """Return the pixel of a value."""
         low, high, v = self.low, self.high, value
         if self.log:
             low, high, v = math.log10(low), math.log10(high), math.log10(v)
         return self.start + (v - low) / (high - low) * (self.end - self.start)
 
     def ticks(self, count: int = 5) -> list[float]:
-        """Round values inside the range."""
+        """Return round values inside the range, about `count` of them, to label the axis."""
         if self.log:
             return log_ticks(self.low, self.high)
         few = nice_ticks(self.low, self.high, count)
@@ -39,14 +39,14 @@ def fitted(
     include: Iterable[float] = (),
     pad: float = 0.04,
 ) -> Scale:
-    """A scale that shows all finite values, and what else must be in sight, with a little room.
+    """Return a scale that shows all finite values, with some room at both ends.
 
     Args:
-        values: what is drawn.
+        values: the values that are drawn.
         start: where the axis begins, in pixels.
-        end: where it ends.
+        end: where the axis ends, in pixels.
         log: whether the axis is logarithmic; values that are not positive are then left out.
-        include: values that must be in sight whatever is drawn.
+        include: further values that must lie on the axis.
         pad: room at each end, as a share of the axis.
     """
     seen = [v for v in (*values, *include) if math.isfinite(v) and (v > 0 or not log)]
@@ -61,7 +61,7 @@ def fitted(
 
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten inside [low, high], about `count` of them.
+    """Return about `count` multiples of 1, 2 or 5 times a power of ten in [low, high].
 
     >>> nice_ticks(0, 100)
     [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
@@ -77,7 +77,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten; where fewer than two fit, 1, 2 and 5 times them.
+    """Return the powers of ten in [low, high]; where fewer than two fit, 1, 2 and 5 times them.
 
     >>> log_ticks(0.02, 3)
     [0.1, 1.0]
@@ -94,7 +94,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def tick_text(value: float) -> str:
-    """A tick's label: as short as it is exact.
+    """Return the label of a tick, as short as it can be without rounding.
 
     >>> [tick_text(v) for v in (0.0, 0.25, 20.0, 5000.0, 1e-5, 250000.0)]
     ['0', '0.25', '20', '5,000', '1e-5', '250,000']

@@ -1,4 +1,4 @@
-"""Series of numbers: averaged over seeds, thinned to what a picture can show."""
+"""Series of numbers: averaged over seeds, and thinned to what a chart can show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ DRAWN_POINTS = 300
 
 @dataclass(frozen=True)
 class Band:
-    """A mean with the lowest and the highest of what it is the mean of."""
+    """A mean with the lowest and the highest of the values that it averages."""
 
     x: float
     mean: float
@@ -19,7 +19,7 @@ class Band:
 
 
 def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:
-    """Mean and range at every x that all series have."""
+    """Return the mean and range of the series at every x that all of them have."""
     maps = [dict(points) for points in series if points]
     if not maps:
         return []
@@ -32,10 +32,10 @@ def over_seeds(series: Sequence[Sequence[Point]]) -> list[Band]:
 
 
 def pooled(series: Sequence[Sequence[Point]], count: int = DRAWN_POINTS) -> list[Band]:
-    """All points of all series, as means of equal parts of the x-axis where there are too many.
+    """Pool the points of all series into at most `count` bands.
 
-    At most `count` points come back. Up to that, and with one series, they are the points
-    themselves; otherwise each is a mean with its range, so that no peak is lost from the band.
+    Where there are at most `count` different values of x, each of them has its band; otherwise each
+    band covers an equal part of the x-axis. A band keeps the range, so that no peak is lost.
     """
     points = sorted(p for one in series for p in one)
     if not points:
@@ -59,7 +59,7 @@ def _band(part: Sequence[Point]) -> Band:
 
 
 def every_nth(points: Sequence[Point], count: int = DRAWN_POINTS) -> list[Point]:
-    """At most `count` of the points, evenly, first and last among them."""
+    """Return at most `count` of the points, evenly spaced, with the first and the last."""
     if len(points) <= count:
         return list(points)
     return [points[round(i * (len(points) - 1) / (count - 1))] for i in range(count)]

@@ -16,17 +16,17 @@ from towpath.reports.charts.scale import Scale, fitted, tick_text
 WIDTH, HEIGHT = 420, 262
 LEFT, TOP, BOTTOM = 46, 26, 40
 CHARACTER = 6.6
-"""pixels of a character of the labels"""
+"""width of a character of the labels, in pixels"""
 LONGEST_LABEL = 16
 TOOLTIPS = 80
-"""more dots than this get no tooltip each"""
+"""lines with more dots than this have no tooltips"""
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A series: points in order of x, perhaps a band of (x, low, high)."""
+    """A series to draw: points in order of x, and optionally a band of (x, low, high)."""
 
     label: str
     colour: int
@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Axes:
-    """What the two directions mean, and what must be in sight."""
+    """The names of the two axes, and the values that they must show."""
 
     x: str
     y: str
@@ -51,16 +51,16 @@ class Axes:
     include_x: Sequence[float] = ()
     include_y: Sequence[float] = ()
     references: Sequence[tuple[float, str]] = ()
-    """horizontal lines with a word each"""
+    """horizontal reference lines, each with a label"""
     diagonal: bool = False
-    """a line where y = x"""
+    """whether to draw the line y = x"""
     whole: bool = False
-    """whether y counts things: no ticks between whole numbers"""
+    """whether y counts things, so that only whole numbers get ticks"""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What a chart is called and says, for the ear and the search."""
+    """The name, title and description of a chart, for screen readers and search."""
 
     name: str
     """unique on the page; becomes part of ids"""
@@ -69,7 +69,7 @@ class Words:
 
 
 def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
-    """Lines, bands and dots over two axes; "" where there is nothing to draw."""
+    """Return a chart of lines, bands and dots as SVG; "" where there is nothing to draw."""
     lines = [drawable(line, axes) for line in lines]
     lines = [line for line in lines if line.points]
     if not lines:
@@ -100,14 +100,14 @@ def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
 
 
 def direct_labels(lines: Sequence[Line]) -> list[str]:
-    """Names to write at the lines' ends; none where they are too long (the legend has them)."""
+    """Return names to write at the ends of lines; none where they are too long for the chart."""
     names = list(dict.fromkeys(line.label for line in lines if line.label and line.join))
     short = all(len(name) <= LONGEST_LABEL for name in names)
     return names if short and len(names) <= 8 else []
 
 
 def drawable(line: Line, axes: Axes) -> Line:
-    """The line without points that its axes cannot show."""
+    """Return the line without points that its axes cannot show."""
     points = [
         (x, y)
         for x, y in line.points
@@ -197,7 +197,7 @@ def _short(value: float) -> float:
 
 
 def _end_labels(lines: Sequence[Line], x: Scale, y: Scale) -> list[str]:
-    """Names beside the last point of each line, moved apart where they would overlap."""
+    """Return names beside the last point of each line, moved apart where they would overlap."""
     wanted: dict[str, tuple[float, int]] = {}
     for line in lines:
         if line.join and (line.label not in wanted or line.style == "bold"):
@@ -233,13 +233,13 @@ class Interval:
 def interval_chart(
     words: Words, x_name: str, rows: Sequence[Interval], zero: str | None = None
 ) -> str:
-    """One row each: a dot with its interval, the seeds as small ticks, the numbers at the right.
+    """Return a chart with a row per value: a dot with its interval, and ticks for the seeds.
 
     Args:
         words: name, title and description.
-        x_name: what the axis shows.
-        rows: from top to bottom; none gives no chart.
-        zero: what stands at zero, which is then in sight and marked.
+        x_name: name of the axis.
+        rows: the rows from top to bottom; none gives no chart.
+        zero: name of what lies at zero, which is then shown and marked.
     """
     if not rows:
         return ""
@@ -290,11 +290,11 @@ class HeatRow:
 
 
 LEVELS = (0.02, 0.1, 0.25, 0.5)
-"""distance from 1 at which a heat map's level changes; the last is full colour"""
+"""distances from 1 at which the level of a heat map changes; the last is full colour"""
 
 
 def heat_level(relative: float) -> int:
-    """Level -4 .. 4 of a weight relative to uniform.
+    """Return the level, from -4 to 4, of a weight relative to uniform.
 
     >>> [heat_level(v) for v in (0.0, 0.8, 1.0, 1.3, 9.0)]
     [-4, -2, 0, 3, 4]
@@ -304,13 +304,13 @@ def heat_level(relative: float) -> int:
 
 
 def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[HeatRow]) -> str:
-    """Weights relative to uniform: one row each, columns between `edges`, cells side by side.
+    """Return a heat map of weights relative to uniform, with a row of cells for each series.
 
     Args:
         words: name, title and description.
-        x_name: what the axis shows.
-        edges: of the columns, one more than a row has cells.
-        rows: from top to bottom; none gives no chart.
+        x_name: name of the axis.
+        edges: edges of the columns, one more than a row has cells.
+        rows: the rows from top to bottom; none gives no chart.
     """
     if not rows or len(edges) < 2:
         return ""

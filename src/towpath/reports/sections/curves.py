@@ -1,4 +1,4 @@
-"""The section on learning curves: validation by steps and by the clock, and the training loss."""
+"""The section on learning curves: validation by steps and by time, and the training loss."""
 
 from towpath.reports.blocks import Block, Figure, Figures, Legend, Note, Section
 from towpath.reports.charts.series import Band, over_seeds, pooled
@@ -9,7 +9,7 @@ from towpath.runs.study import Study
 
 
 def curves_section(study: Study) -> Section:
-    """Validation against steps and against the clock."""
+    """Make the section on validation scores against steps and against time."""
     curves = [f for f in (curve_figure(study), curve_figure(study, clock=True)) if f.svg]
     figures = [f for f in (*curves, _loss_figure(study)) if f.svg]
     blocks: list[Block] = [Figures(figures)] if figures else []
@@ -25,7 +25,13 @@ def curves_section(study: Study) -> Section:
 
 
 def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
-    """Validation score of every weighter: mean over seeds, band from lowest to highest."""
+    """Draw the validation score of every weighter: mean over seeds, with its range.
+
+    Args:
+        study: the study to draw.
+        clock: whether the axis shows time instead of steps.
+        title: title of the figure; empty for the usual one.
+    """
     lines, few, seeds = [], False, 0
     metric = "accuracy"
     for label in study.labels:
@@ -72,14 +78,14 @@ def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
 
 
 def pooled_bands(bands: list[Band]) -> list[Band]:
-    """Few enough to draw."""
+    """Return the bands, pooled where there are too many to draw."""
     if len(bands) <= 300:
         return bands
     return pooled([[(b.x, b.mean) for b in bands]])
 
 
 def _on_clock(study: Study, label: str, bands: list[Band]) -> list[Band]:
-    """The same points at the mean time at which the seeds were there."""
+    """Return the bands at the mean time at which the seeds reached each step."""
     times: dict[float, list[float]] = {}
     for run in study.seeds(label):
         for check in run.checks:

@@ -1,4 +1,4 @@
-"""Sections on how it was made: the theorem's ingredients, configuration, versions, commands."""
+"""Sections on how the runs were made: the theorem's quantities, configuration, versions."""
 
 import yaml
 
@@ -11,7 +11,7 @@ from towpath.theory import reasons_outside, smallest_epsilon_0, weight_sum_bound
 
 
 def theory_section(study: Study) -> Section:
-    """delta, measured, beside what the bound is made of."""
+    """Make the section on delta as measured, beside the other quantities of the bound."""
     rows, outside = [], {}
     for label in study.labels:
         runs = [run for run in study.runs[label] if run.delta is not None and run.recipe]
@@ -86,7 +86,7 @@ def _outside(run: RunData) -> list[str]:
 
 
 def made_section(study: Study) -> Section:
-    """Configuration, versions and commands."""
+    """Make the section on the configuration, versions and commands of the runs."""
     blocks: list[Block] = []
     rows = []
     for label in study.labels:

@@ -8,7 +8,7 @@ from towpath.runs.study import Study
 
 
 def reached_section(study: Study) -> Section:
-    """The paper's claim of fewer iterations."""
+    """Make the section on when each weighter reaches the baseline's final validation accuracy."""
     targets, found = reached(study)
     lead = (
         f"The paper claims fewer iterations. Here: when did each weighter first reach the "
@@ -51,7 +51,7 @@ def reached_section(study: Study) -> Section:
 
 
 def time_section(study: Study) -> Section:
-    """Running time."""
+    """Make the section on running time, with the paper's figures where they apply."""
     spent = costs(study)
     hours = paper.TABLE_2.get(study.title, {}) if study_differences(study) == () else {}
     if not spent:

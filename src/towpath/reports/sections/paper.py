@@ -1,4 +1,4 @@
-"""The paper's own numbers, to stand beside ours.
+"""The paper's own numbers, to be shown beside ours.
 
 Nguyen, Do, Carneiro: Task Weighting in Meta-learning with Trajectory Optimisation. Accuracies are
 percentages with half-widths of 95% intervals; running times are GPU hours on a Tesla V100.

@@ -33,13 +33,13 @@ COLUMN_NAMES = {
     "any-shot-protonet": "Protonet",
 }
 SHOWN_AS = {"tow": "TOW (tow-faithful)"}
-"""a method of the paper -> how its row is headed, where not by its own name"""
+"""heading of the row of a method of the paper, where it is not its own name"""
 OURS_SHOWN_AS = f"{paper.OURS} (ours)"
 Found = dict[str, list[Rerun]]
 
 
 def paper_chapter(studies: Sequence[Study]) -> Chapter:
-    """All parts of the paper; a part that was not run says so, and how to run it."""
+    """Make the chapter on all parts of the paper; a part that was not run says how to run it."""
     found, missing = reruns(studies)
     sections = []
     ran = changed = 0
@@ -108,7 +108,7 @@ def _curves(found: Found) -> list[Block]:
 
 
 def _own(found: Found, recipe: str) -> Study | None:
-    """The runs of a recipe that are as the paper describes them."""
+    """Return the runs of a recipe that follow the paper's description."""
     return next((r.study for r in found.get(recipe, ()) if not r.differs), None)
 
 
@@ -117,7 +117,7 @@ def _value(cell: str, note: str = "") -> list[Cell]:
 
 
 def _accuracy(study: Study | None, label: str | None, test: str = "") -> str:
-    """A weighter's accuracy on a test set (the first if none is named), in per cent."""
+    """Return a weighter's accuracy on a test set (the first if none is named), in per cent."""
     if study is None or label is None:
         return "not run"
     for name in test_sets(study):
@@ -132,7 +132,7 @@ def _percent(mean: float, interval: float) -> str:
 
 
 def _others(found: Found, recipe: str) -> Iterable[tuple[Rerun, str, str]]:
-    """(rerun, label, what differs) of everything that fills no row of a recipe's."""
+    """Yield (rerun, label, what differs) of all runs of a recipe that fill no row."""
     for rerun in found.get(recipe, ()):
         for label in rerun.study.labels:
             run = rerun.study.runs[label][0]

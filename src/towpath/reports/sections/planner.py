@@ -1,4 +1,4 @@
-"""The section on the planner itself: does it do what it says, and how far does it go."""
+"""The section on the planner: whether its predictions hold, and how far it moves the weights."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,16 +24,16 @@ from towpath.runs.study import Study
 
 @dataclass(frozen=True)
 class Quantity:
-    """A figure of every window's plan that is drawn over the steps."""
+    """A statistic of every window's plan that is drawn over the steps."""
 
     key: str
-    """in the name of the figure"""
+    """part of the figure's name"""
     title: str
     unit: str
     of: Callable[[PlanStatistics], float | None]
     note: str
     include: tuple[float, ...] = ()
-    """values that the axis shows in any case"""
+    """values that the axis always shows"""
     whole: bool = False
     """whether only whole numbers are marked"""
 
@@ -75,14 +75,14 @@ AGREEMENT = Quantity(
 
 
 def planned(study: Study, label: str) -> list[PlanStatistics]:
-    """Plans of a weighter's runs that optimised something."""
+    """Return the plans of a weighter's runs in which weights were optimised."""
     return [
         line.figures for run in study.seeds(label) for line in run.plans if line.figures.planned
     ]
 
 
 def optimising(study: Study) -> list[str]:
-    """Weighters that plan, rather than follow a rule."""
+    """Return the labels of weighters that optimise, rather than follow a rule."""
     return [
         label
         for label in study.labels
@@ -91,7 +91,10 @@ def optimising(study: Study) -> list[str]:
 
 
 def planner_section(study: Study) -> Section:
-    """Planned against actual decrease, step sizes, iterations, effective tasks, agreement."""
+    """Make the section on the planner.
+
+    It shows predicted against actual decrease, step sizes, iterations, effective tasks, agreement.
+    """
     labels = optimising(study)
     blocks: list[Block] = []
     if labels:
@@ -144,7 +147,7 @@ def _decrease(study: Study, label: str) -> Figure:
 
 
 def _over_time(study: Study, labels: Sequence[str], quantity: Quantity) -> Figure:
-    """A figure of every window's plan, for each weighter: mean, with its range where thinned."""
+    """Draw a statistic of every plan for each weighter: mean, with its range where thinned."""
     lines = []
     for label in labels:
         series = []
@@ -191,7 +194,7 @@ def _statuses(study: Study, labels: list[str]) -> Table:
 
 
 def _work(study: Study, labels: list[str]) -> list[Block]:
-    """Section 3.2's cost of the plans that were made, beside what they took."""
+    """Show the cost of the plans by section 3.2 of the paper, beside what they took."""
     rows = []
     for label in labels:
         # plans of towpath 0.1 do not say what the paper's would have cost

@@ -1,4 +1,4 @@
-"""The section on how it came out: test results, and paired differences to the baseline."""
+"""The section on results: test scores, and paired differences from the baseline."""
 
 from towpath.reports.blocks import (
     Block,
@@ -23,7 +23,7 @@ UNITS = {"accuracy": "accuracy (%)", "loss": "loss"}
 
 
 def finding(study: Study) -> str:
-    """The outcome in a sentence."""
+    """Return one sentence on how the best weighter compares with the baseline."""
     for test in test_sets(study)[:1]:
         found = results(study, test)
         base = found.get(study.baseline)
@@ -58,7 +58,7 @@ def finding(study: Study) -> str:
 
 
 def results_section(study: Study) -> Section:
-    """Final accuracy of every weighter, and its paired difference to the baseline."""
+    """Make the section on final accuracy and paired differences from the baseline."""
     blocks: list[Block] = []
     for test in test_sets(study):
         found = results(study, test)

@@ -15,23 +15,23 @@ from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
 
 COLUMNS = 48
-"""of a heat map, where there are tasks enough"""
+"""columns of a heat map, where there are enough tasks"""
 TASKS_A_CELL = 8
-"""fewer make noise rather than a picture"""
+"""smallest number of tasks of a cell; with fewer the map shows mostly noise"""
 ROWS = 30
 NAMED = 3
-"""groups named at each end of the lines"""
+"""number of groups named at each end of the lines"""
 CLEAN, WRONG = 2, 4
 """colours of clean and of mislabelled tasks"""
 
 
 def weighing(study: Study) -> list[str]:
-    """Weighters that gave some task another weight than its neighbours."""
+    """Return the labels of weighters that gave tasks of a mini-batch different weights."""
     return [label for label in study.labels if any(run.weighs for run in study.runs[label])]
 
 
 def weights_section(study: Study) -> Section:
-    """Weights over training."""
+    """Make the section on weights over training, by label and by group of tasks."""
     blocks: list[Block] = []
     own = weighing(study)
     if study.has_wrong_labels:
@@ -76,7 +76,7 @@ def _by_label(study: Study, label: str) -> Figure:
 def _binned(
     runs: Sequence[RunData], columns: int
 ) -> tuple[list[float], dict[str, list[Band | None]]]:
-    """Edges of equal parts of the steps, and each group's mean relative weight in them."""
+    """Return edges of equal parts of the steps, and each group's mean relative weight in them."""
     last = max((run.steps for run in runs), default=0)
     names = {g for run in runs for g in run.groups}
     tasks = sum(len(steps) for run in runs for steps, _ in run.groups.values())
@@ -104,7 +104,7 @@ def _binned(
 
 
 def _means(runs: Sequence[RunData]) -> dict[str, tuple[float, int]]:
-    """Group -> mean relative weight, number of tasks; largest weight first."""
+    """Return mean relative weight and number of tasks of each group, the largest weight first."""
     found: dict[str, tuple[float, int]] = {}
     for name in sorted({g for run in runs for g in run.groups}):
         values = np.concatenate(
@@ -173,7 +173,7 @@ def _group_lines(study: Study, label: str) -> Figure:
 
 
 def probes_section(study: Study) -> Section:
-    """Fixed windows, planned again and again while training goes on; nothing of them is learnt."""
+    """Make the section on probes: fixed windows planned repeatedly and never learnt from."""
     blocks: list[Block] = []
     for label in study.labels:
         for run in study.seeds(label)[:1]:
@@ -193,13 +193,13 @@ def probes_section(study: Study) -> Section:
 
 
 def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord]) -> list[Figure]:
-    """A heat map of all tasks, and the weights of the first mini-batch as lines.
+    """Draw a heat map of all tasks, and the weights of the first mini-batch as lines.
 
     Args:
-        study: whose figures they are.
-        label: of the weighter.
-        name: of the probe.
-        lines: its records, one a step.
+        study: the study that the figures belong to.
+        label: label of the weighter.
+        name: name of the probe.
+        lines: records of the probe, one for each step.
     """
     steps = [line.step for line in lines]
     ends = [*(float(s) for s in steps), steps[-1] + (steps[-1] - steps[0]) / max(1, len(steps) - 1)]
@@ -239,7 +239,7 @@ def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord])
 
 
 def samples_section(study: Study) -> Section:
-    """Episodes of the last window, by weight."""
+    """Make the section on the tasks of the last window, ordered by weight."""
     blocks: list[Block] = []
     for label in weighing(study):
         run = next((run for run in study.seeds(label) if run.last), None)
@@ -258,7 +258,7 @@ def samples_section(study: Study) -> Section:
 
 @dataclass(frozen=True)
 class Sample:
-    """A task of the last window, with its weight times M."""
+    """A task of the last window, with its weight multiplied by M."""
 
     step: int
     weight: float
@@ -268,7 +268,7 @@ class Sample:
 
 
 def _samples(run: RunData) -> list[Sample]:
-    """The tasks of the last window, largest weight first."""
+    """Return the tasks of the last window, the largest weight first."""
     samples = []
     for record in run.last:
         M = len(record.weights)
