@@ -68,8 +68,8 @@ def ilqr(
 ) -> Improvement[Kept]:
     """Improve a finite nominal trajectory, rolled out with derivatives.
 
-    Memory: a trajectory's derivatives are freed as soon as its direction is known, and a rejected
-    trial before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used.
+    A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
+    before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used.
 
     Args:
         problem: rolls policies out and models trajectories.
