@@ -15,9 +15,8 @@ Pure means: parameters, buffers and attributes are left alone, and equal inputs 
 are therefore not learned by calling a learner; the updates that its passes would have made are
 recorded, and `plan.apply_` writes them. Every forward pass in train mode counts: those of the inner
 steps on the support set and those on the query set, and both for a prototypical network.
-`functional_call`
-swaps tensors inside the module during a pass, so threads that call a learner need a `copy.deepcopy`
-of it each; no state is kept on the learner between calls.
+`functional_call` swaps tensors inside the module during a pass, so each thread that calls a learner
+needs a `copy.deepcopy` of it; no state is kept on the learner between calls.
 """
 
 from abc import ABC, abstractmethod
