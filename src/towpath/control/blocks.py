@@ -21,7 +21,7 @@ def applied_transposed(A: Tensor, Y: Tensor) -> Tensor:
 def congruent(A: Tensor, W: Tensor) -> Tensor:
     """Return `A' W A`, which again has one `k x k` block per coordinate."""
     # the first index of a block is the one that `applied` sums over; the second is carried along.
-    # Column by column into one result: blocks are among the largest things that a plan holds.
+    # Column by column into one result: blocks are among the largest tensors of a plan.
     result = torch.empty_like(W)
     for j in range(len(A)):
         result[:, j] = applied_transposed(A, applied(W, A[:, j]))
