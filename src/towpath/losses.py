@@ -1,4 +1,4 @@
-"""The two losses, as `torch.nn.functional` means them, with the factor of their Hessian.
+"""The two losses, as defined by `torch.nn.functional`, with a factor of their Hessian.
 
 For outputs `f [n, C]` the loss is a mean over samples j of `loss_j(f_j)`. `R_j [C, C]` is a
 factor of the loss Hessian in the outputs, `R_j R_j' = d2 loss_j / df_j2`:
@@ -34,8 +34,8 @@ class Loss:
 
 
 def _cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean cross-entropy of `outputs [N, C, ...]` for labels or class probabilities."""
-    # class scores stand in dimension 1, or alone
+    """Return the mean cross-entropy of `outputs [N, C, ...]` for labels or class probabilities."""
+    # class scores are in dimension 1, or in the only dimension
     classes = outputs.shape[min(1, outputs.ndim - 1)] if outputs.ndim else 1
     if classes < 2:
         # a softmax over one score is 1: the loss would be 0 whatever the network does
@@ -70,7 +70,7 @@ def _cross_entropy(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def _are_probabilities(targets: Tensor) -> bool:
-    """Whether the numbers of each sample are at least 0 and sum to 1, up to rounding."""
+    """Return whether the numbers of each sample are at least 0 and sum to 1, up to rounding."""
     sums = targets.detach().double().sum(min(1, targets.ndim - 1))
     return bool((targets >= 0).all()) and bool(((sums - 1).abs() < 1e-2).all())
 
@@ -82,14 +82,14 @@ def _cross_entropy_factor(outputs: Tensor, e: Tensor) -> Tensor:
 
 
 def _class_rows(outputs: Tensor) -> Tensor:
-    """The class scores of each sample in a row: they stand in dimension 1, or alone."""
+    """Return the class scores of each sample in a row: they are in dimension 1, or the only one."""
     if outputs.ndim == 1:
         outputs = outputs[None]
     return outputs.movedim(1, -1).reshape(-1, outputs.shape[1])
 
 
 def _mse(outputs: Tensor, targets: Tensor) -> Tensor:
-    """Mean squared error of `outputs` for float targets of the same shape."""
+    """Return the mean squared error of `outputs` for float targets of the same shape."""
     # Without this, [N, 1] against [N] would broadcast to N x N pairs in silence.
     if outputs.shape != targets.shape or not targets.is_floating_point():
         raise ValueError(
@@ -105,7 +105,7 @@ def _mse_factor(outputs: Tensor, e: Tensor) -> Tensor:
 
 
 def _number_rows(outputs: Tensor) -> Tensor:
-    """The numbers of each sample in a row."""
+    """Return the numbers of each sample in a row."""
     return outputs.reshape(outputs.shape[0], -1) if outputs.ndim else outputs.reshape(1, 1)
 
 
@@ -119,7 +119,7 @@ LOSSES: dict[str, Loss] = {
 
 
 def check_loss(loss: str) -> None:
-    """Raise a ValueError for a name that is not that of a loss."""
+    """Raise a ValueError for a name that is not the name of a loss."""
     if not isinstance(loss, str) or loss not in LOSSES:
         raise ValueError(
             f"Found loss={loss!r}; expected 'cross_entropy' or 'mse'. Pass 'cross_entropy' for "
@@ -128,12 +128,12 @@ def check_loss(loss: str) -> None:
 
 
 def task_loss(loss: LossName, outputs: Tensor, targets: Tensor) -> Tensor:
-    """Loss of `outputs [N, C]` for labels `[N]` (cross-entropy) or targets `[N, C]` (mse)."""
+    """Return the loss of `outputs [N, C]` for labels `[N]`, or for targets `[N, C]` (mse)."""
     return LOSSES[loss].value(outputs, targets)
 
 
 def loss_named(name: str) -> Loss:
-    """The loss of that name, or a ValueError that lists the names."""
+    """Return the loss with this name, or raise a ValueError that lists the names."""
     if not isinstance(name, str) or name not in LOSSES:
         raise ValueError(
             f"Unknown loss {name!r}; expected one of {sorted(LOSSES)}. "

@@ -9,19 +9,19 @@ from torch import Tensor
 
 
 def applied(A: Tensor, Y: Tensor) -> Tensor:
-    """`A Y` for Y `[k, ..., P]`."""
+    """Return the block-wise product `A Y` for Y `[k, ..., P]`."""
     return torch.stack([_row([A[i, j] for j in range(len(A))], Y) for i in range(len(A))])
 
 
 def applied_transposed(A: Tensor, Y: Tensor) -> Tensor:
-    """`A' Y` for Y `[k, ..., P]`."""
+    """Return the block-wise product `A' Y` for Y `[k, ..., P]`."""
     return torch.stack([_row([A[j, i] for j in range(len(A))], Y) for i in range(len(A))])
 
 
 def congruent(A: Tensor, W: Tensor) -> Tensor:
-    """`A' W A`, again a block per coordinate."""
+    """Return `A' W A`, which again has one `k x k` block per coordinate."""
     # the first index of a block is the one that `applied` sums over; the second is carried along.
-    # Column by column into one result: blocks are among the largest things that a plan holds.
+    # Column by column into one result: blocks are among the largest tensors of a plan.
     result = torch.empty_like(W)
     for j in range(len(A)):
         result[:, j] = applied_transposed(A, applied(W, A[:, j]))

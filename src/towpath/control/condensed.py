@@ -21,7 +21,7 @@ CHUNK = 8192
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """The Hessian and, if asked for, how a deviation of the state enters the gradient."""
+    """The condensed Hessian and, if requested, how a state's deviation changes the gradient."""
 
     H: Tensor
     """`[T M, T M]` of the state cost, the prior excluded, float64"""
@@ -31,12 +31,15 @@ class Condensed:
 
 
 def condensed_hessian(model: Model) -> Tensor:
-    """H of the state cost `[T M, T M]` in float64, the prior excluded."""
+    """Return the Hessian H `[T M, T M]` of the state cost in float64, without the prior."""
     return condense(model).H
 
 
 def condense(model: Model, *, feedback: bool = False) -> Condensed:
-    """The problem over all actions; `feedback=True` keeps `back` as well."""
+    """Eliminate the states and return the problem over all actions.
+
+    With `feedback=True` the result also has `back`, from which feedback gains are computed.
+    """
     T, M, _, P = model.shape
     device = model.stages[0].J.device
     H = torch.zeros(T, M, T, M, dtype=torch.float64, device=device)

@@ -1,8 +1,8 @@
 """Which way to go: a direction from the model, as a policy for every step size.
 
 `feedback` follows the sweep's gains (closed loop); `constrained` solves the condensed problem over
-the feasible weights (open loop), so every step size is feasible. Which of the two is asked for is
-the choice of the bounds (`towpath.control.bounds`).
+the feasible weights (open loop), so every step size is feasible. The bounds choose between
+the two (`towpath.control.bounds`).
 """
 
 from collections.abc import Callable, Sequence
@@ -38,30 +38,32 @@ class Direction:
     curvature_ratio: float
     """Largest eigenvalue of F_u' V F_u over beta."""
     finished: bool = True
-    """False where the quadratic programme ran out of iterations: a descent, but not the best"""
+    """False if the quadratic programme reached its iteration limit: a descent, but not the best"""
 
     def ended(self, status: Status) -> Status:
-        """The status of a plan that took this direction and would end with `status`."""
+        """Return the status of a plan that took this direction and would end with `status`."""
         if self.finished or status.failed or status is Status.CONVERGED:
             return status
         return Status.QUADRATIC_LIMIT
 
     def predicted_decrease(self, eps: float) -> float:
-        """What the quadratic model promises for a step size."""
+        """Return the decrease of the cost that the quadratic model predicts for step size `eps`."""
         return -(eps * self.theta + 0.5 * eps * eps * self.curvature)
 
 
 def feedback(
     model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: ActionPrior, value: ValueKind
 ) -> Direction | Status:
-    """Closed loop: `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`.
+    """Return the closed-loop direction `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`, or a status.
+
+    The status says why there is no direction.
 
     Args:
-        model: the linear-quadratic model of the nominal.
-        actions: `u^ [T, M]`, those of the nominal.
-        nominal: `z^_t [k, P]`, its states before each stage.
+        model: the linear-quadratic model of the nominal trajectory.
+        actions: `u^ [T, M]`, the nominal actions.
+        nominal: `z^_t [k, P]`, the nominal states before each stage.
         prior: the prior of the actions.
-        value: which value function the gains come from.
+        value: the value function from which the gains are computed.
     """
     precisions = prior.precisions(len(actions))
     sweep = SWEEPS[value](model, prior.gradient(actions), precisions)
@@ -70,7 +72,10 @@ def feedback(
     base = actions.double()
 
     def policy(eps: float) -> Policy:
+        """Return the closed-loop policy for step size `eps`."""
+
         def action(t: int, z: Tensor) -> Tensor:
+            """Return the action of stage t at the state z."""
             gain = sweep.gains[t]
             u = base[t] + eps * gain.k
             # before stage 2 nothing has moved, and stage 1's K was built without curvature
@@ -91,24 +96,26 @@ class FeasibleSet(Protocol):
     """The feasible weights of the condensed problem, a convex set for each mini-batch."""
 
     def project(self, weights: Tensor, held: Tensor | None = None) -> Tensor:
-        """The feasible weights `[T, M]` nearest to `weights`, float64."""
+        """Return the feasible weights `[T, M]` nearest to `weights`, in float64."""
         ...
 
     def minimise(self, programme: Programme) -> Solution:
-        """The feasible weights with the least value of a quadratic programme."""
+        """Return the feasible weights that minimise a quadratic programme."""
         ...
 
 
 def constrained(
     model: Model, actions: Tensor, prior: ActionPrior, feasible: FeasibleSet
 ) -> Direction | Status:
-    """Open loop: `u(eps) = (1 - eps) u^ + eps w`, w the best feasible weights of the model.
+    """Return the open-loop direction `u(eps) = (1 - eps) u^ + eps w`, or a status.
+
+    w are the best feasible weights of the model. The status says why there is no direction.
 
     Args:
-        model: the linear-quadratic model of the nominal.
-        actions: `u^ [T, M]`, those of the nominal; feasible.
+        model: the linear-quadratic model of the nominal trajectory.
+        actions: `u^ [T, M]`, the nominal actions, which must be feasible.
         prior: the prior of the actions.
-        feasible: the weights to choose from.
+        feasible: the set of weights to choose from.
     """
     T, M, _, _ = model.shape
     device = actions.device
@@ -134,6 +141,7 @@ def constrained(
     start, end = u.reshape(T, M).to(device), target.reshape(T, M).to(device)
 
     def policy(eps: float) -> Policy:
+        """Return the open-loop policy for step size `eps`."""
         # as start + eps d, a weight that does not move stays the same to the bit; with eps a power
         # of two and end >= 0 no rounding makes it negative
         return lambda t, z: start[t] + eps * (end[t] - start[t])  # noqa: ARG005

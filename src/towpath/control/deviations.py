@@ -1,13 +1,14 @@
-"""Deviations of task weights, or of what asks for them: what they mix, and how alike they are."""
+"""Deviations of task weights from their mean, and the similarity of two such deviations."""
 
 import torch
 from torch import Tensor
 
 
 def centred(rows: Tensor, held: Tensor | None = None) -> Tensor:
-    """Each row less its mean: what changes the mix of tasks rather than the step length.
+    """Subtract the mean of each row: the rest changes the mix of tasks and not the step length.
 
-    Entries that are `held` (bool, of the same shape) have no part in the mix and become 0.
+    Entries that are `held` (bool, of the same shape) belong to tasks without effect; they are left
+    out of the mean and become 0.
     """
     if held is None:
         return rows - rows.mean(dim=-1, keepdim=True)
@@ -17,6 +18,6 @@ def centred(rows: Tensor, held: Tensor | None = None) -> Tensor:
 
 
 def cosine(a: Tensor, b: Tensor) -> float:
-    """Cosine of two arrays as vectors; 0 where one of them vanishes."""
+    """Return the cosine of the angle between two arrays as vectors; 0 if one of them is zero."""
     norm = float(torch.linalg.vector_norm(a)) * float(torch.linalg.vector_norm(b))
     return float((a * b).sum()) / norm if norm > 0 else 0.0

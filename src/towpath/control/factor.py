@@ -1,4 +1,4 @@
-"""Cholesky factor of a small matrix, regularised if it must be: never an explicit inverse."""
+"""Cholesky factor of a small matrix, regularised where necessary; no explicit inverse is formed."""
 
 from dataclasses import dataclass
 
@@ -16,20 +16,21 @@ class Factor:
     rho: float
 
     def solve(self, right: Tensor) -> Tensor:
-        """`Q^-1 right` for a vector."""
+        """Return `Q^-1 right` for a vector `right [M]`."""
         solution: Tensor = torch.cholesky_solve(right[:, None], self.S)[:, 0]
         return solution
 
     def half_solve(self, right: Tensor) -> Tensor:
-        """`S^-1 right [M, n]` in the dtype of `right`."""
+        """Return `S^-1 right` for a matrix `right [M, n]`, in the dtype of `right`."""
         solution: Tensor = torch.linalg.solve_triangular(self.S.to(right.dtype), right, upper=False)
         return solution
 
 
 def factorise(Q: Tensor) -> Factor | None:
-    """Factor of a symmetric matrix; rho I is added, times ten each try, before giving up.
+    """Return the Cholesky factor of a symmetric matrix, regularised by `rho I` if necessary.
 
-    None for a matrix that stays indefinite or is not finite.
+    rho grows tenfold from try to try. The result is None if the matrix stays indefinite or has an
+    entry that is not finite.
     """
     rho = 0.0
     eye = torch.eye(len(Q), dtype=Q.dtype, device=Q.device)

@@ -18,12 +18,12 @@ from towpath.control.sweep import ValueKind
 from towpath.control.trajectory import Kept, Problem, Trajectory
 
 ROUNDINGS = 8.0
-"""a predicted decrease below so many rounding units of the cost says nothing"""
+"""a predicted decrease below this many rounding units of the cost is not significant"""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """One line of a plan's history."""
+    """The figures of one iLQR iteration, one entry of `plan.history`."""
 
     cost: float
     predicted: float
@@ -40,18 +40,18 @@ class Iteration:
 
 @dataclass(frozen=True, eq=False)
 class Improvement(Generic[Kept]):
-    """The accepted trajectory and how it came about."""
+    """The accepted trajectory, the reason why the solver stopped, and its history."""
 
     trajectory: Trajectory[Kept]
     status: Status
     history: tuple[Iteration, ...] = ()
     curvature_ratio: float = 0.0
     compared_with: Trajectory[Kept] | None = None
-    """what the accepted one is no worse than, if not the nominal that was given"""
+    """the trajectory that the accepted one was compared with, if it is not the given nominal"""
 
 
 def rounding(problem: Problem[Kept], trajectory: Trajectory[Kept], prior: ActionPrior) -> float:
-    """By how much the cost of a trajectory may be off because numbers are rounded."""
+    """Return by how much rounding may change the cost of a trajectory."""
     return ROUNDINGS * problem.epsilon * trajectory.magnitude(prior)
 
 
@@ -68,17 +68,17 @@ def ilqr(
 ) -> Improvement[Kept]:
     """Improve a finite nominal trajectory, rolled out with derivatives.
 
-    Memory: a trajectory's derivatives are freed as soon as its direction is known, and a rejected
-    trial before the next, so that no two sets of gradients `[T, M, P]` are held where one will do.
+    A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
+    before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used.
 
     Args:
         problem: rolls policies out and models trajectories.
-        nominal: where to start.
+        nominal: the trajectory to start from.
         prior: the prior of the actions.
         bounds: which actions are feasible, and how a direction among them is found.
-        value: which value function the gains of a feedback come from.
-        iterations: at most so many directions are followed.
-        tolerance: the actions count as stationary below this.
+        value: the value function from which feedback gains are computed.
+        iterations: the largest number of directions to follow.
+        tolerance: actions with a smaller measure of stationarity count as stationary.
         search: how far to go along a direction.
     """
     history: list[Iteration] = []
@@ -113,7 +113,7 @@ def ilqr(
             status = direction.ended(Status.LINE_SEARCH_FAILED)
             break
         current = step.accepted
-        del direction, step  # the gains hold the gradients of the trajectory before
+        del direction, step  # frees the previous gradients, which the gains refer to
     return Improvement(current, status, tuple(history), ratio)
 
 
@@ -124,7 +124,7 @@ def _direction(
     bounds: Bounds,
     value: ValueKind,
 ) -> Direction | Status:
-    """Which way to go from a trajectory that will not be modelled again."""
+    """Return the direction from a trajectory that will not be modelled again."""
     model = problem.model(current, last=True, states=bounds.wants_states)
     return bounds.direction(model, current.actions, current.states, prior, value)
 
@@ -136,7 +136,7 @@ def _line(
     prior: ActionPrior,
     seconds: float,
 ) -> Iteration:
-    """What one iteration did."""
+    """Return the entry of the history for one iteration."""
     before = current.cost(prior)
     after = step.accepted.cost(prior) if step.accepted else before
     M = current.actions.shape[1]

@@ -1,4 +1,4 @@
-"""The prior of the actions: `beta/2 |u - mu|^2` for each stage, which keeps the problem bounded."""
+"""The quadratic prior `beta/2 |u - mu|^2` of each action, which keeps the problem bounded."""
 
 from dataclasses import dataclass
 
@@ -15,16 +15,16 @@ class ActionPrior:
     scales: tuple[float, ...] | None = None
 
     def precisions(self, T: int) -> Tensor:
-        """beta of each mini-batch `[T]`, float64."""
+        """Return the precision beta of each mini-batch `[T]`, in float64."""
         ones = (1.0,) * T
         return self.beta * torch.tensor(self.scales or ones, dtype=torch.float64, device="cpu")
 
     def cost(self, actions: Tensor) -> float:
-        """The prior's share of the cost, summed over all mini-batches in float64."""
+        """Return the prior's share of the cost, summed over all mini-batches in float64."""
         squares = (actions.double() - self.mu).square().sum(1).cpu()
         return 0.5 * float(self.precisions(len(actions)) @ squares)
 
     def gradient(self, actions: Tensor) -> Tensor:
-        """`c_u [T, M]`, float64."""
+        """Return the gradient `c_u [T, M]` of the prior's cost, in float64."""
         precisions = self.precisions(len(actions)).to(actions.device)
         return precisions[:, None] * (actions.double() - self.mu)

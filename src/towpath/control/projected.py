@@ -3,8 +3,8 @@
     minimise 1/2 d'H d + g'd   over w = base + d   in a set that is known by its projection only
 
 Projected gradient steps of length 1/L, L the largest eigenvalue of H, with Nesterov's acceleration;
-it begins anew wherever it led uphill. As H is positive definite, they converge to the only minimum;
-sets with structure (weights of at least 0, the simplex) have faster methods of their own.
+the acceleration restarts wherever it led uphill. As H is positive definite, they converge to the
+only minimum; sets with structure (weights of at least 0, the simplex) have faster methods.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,10 @@ PRECISION = 1e-13
 
 
 def solve_projected(programme: Programme, project: Project) -> Solution:
-    """The minimising weights, or the last ones where the iterations ran out.
+    """Minimise a quadratic programme over a convex set that is given by its projection.
 
-    The weights are never worse than the base: that is where the steps begin.
+    The iterations start at the base and return the last weights if they reach their limit, so the
+    result is never worse than the base.
     """
     H, g = torch.from_numpy(programme.H), torch.from_numpy(programme.g)
     base = torch.from_numpy(programme.base)
@@ -33,6 +34,7 @@ def solve_projected(programme: Programme, project: Project) -> Solution:
     length = 1.0 / float(torch.linalg.eigvalsh(H)[-1])
 
     def slope(w: Tensor) -> Tensor:
+        """Return the gradient of the programme at the weights w."""
         return (g + H @ (w - base).reshape(-1)).reshape(base.shape)
 
     w = ahead = project(base, held)
@@ -42,7 +44,7 @@ def solve_projected(programme: Programme, project: Project) -> Solution:
         moved = stepped - w
         if float((stepped - ahead).abs().max()) <= PRECISION * (1.0 + float(w.abs().max())):
             return Solution(np.ascontiguousarray(stepped.reshape(-1).numpy()), finished=True)
-        if float(((ahead - stepped) * moved).sum()) > 0.0:  # uphill
+        if float(((ahead - stepped) * moved).sum()) > 0.0:  # uphill: restart the acceleration
             pace = 1.0
         faster = 0.5 * (1.0 + (1.0 + 4.0 * pace * pace) ** 0.5)
         ahead = stepped + (pace - 1.0) / faster * moved

@@ -17,12 +17,12 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 REFINEMENTS = 3
 LIMIT, LIMIT_A_WEIGHT = 50, 20
-"""iterations that the method may take, and more for each weight"""
+"""the iteration limit: a constant, and a number for each weight"""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Weights `[n]`, and whether they are the minimum: not where the iterations ran out."""
+    """Weights `[n]`, and whether they are the minimum or only the last iterate before the limit."""
 
     w: Array
     finished: bool
@@ -39,20 +39,20 @@ class Programme:
     base: Array
     """`[T, M]`, feasible up to rounding"""
     held: Mask | None = None
-    """`[T, M]`, weights of tasks without any effect; not all of a mini-batch"""
+    """`[T, M]`, marks weights of tasks without any effect; never all of a mini-batch"""
 
 
 def solve(
     H: Array, g: Array, base: Array, block: int | None = None, held: Mask | None = None
 ) -> Solution:
-    """The minimising weights w `[n]`.
+    """Return the weights w `[n]` that minimise the programme.
 
     Args:
         H: `[n, n]`, positive definite.
         g: `[n]`, gradient at `base`.
         base: `[n]`, a feasible point.
         block: number of weights that sum to 1 together; None for `w >= 0` only.
-        held: `[n]`, weights that stay 0; not all of a block.
+        held: `[n]`, weights that are fixed at 0; at least one of each block must be free.
     """
     w = base.copy()
     fixed = np.zeros(len(w), dtype=bool) if held is None else held
@@ -61,7 +61,7 @@ def solve(
     scale = float(np.abs(g).max(initial=0.0)) + float(np.abs(np.diag(H)).max())
     tolerance = 1e-13 * scale
     best, released, full_steps = np.inf, 0, 0
-    settled = np.zeros_like(active)  # released in vain: only rounding says they should move
+    settled = np.zeros_like(active)  # released in vain: only rounding would move them
     finished = False
     for _ in range(LIMIT + LIMIT_A_WEIGHT * len(w)):
         residual = g + H @ (w - base)
@@ -102,8 +102,8 @@ def solve(
 
 
 def _equality_step(H: Array, residual: Array, free: Mask, block: int | None) -> tuple[Array, Array]:
-    """Newton step of the free weights (sums of blocks kept) and each weight's sum multiplier."""
-    from scipy.linalg import cho_factor, cho_solve  # here, for `import towpath` is to be quick
+    """Return the Newton step of the free weights, and each weight's multiplier of the sums."""
+    from scipy.linalg import cho_factor, cho_solve  # here: it would slow `import towpath`
 
     if not free.any():
         return np.zeros(0), np.zeros_like(residual)
@@ -119,12 +119,12 @@ def _equality_step(H: Array, residual: Array, free: Mask, block: int | None) -> 
 
 
 def project_simplex(rows: Array, held: Mask | None = None) -> Array:
-    """Euclidean projection of each row onto the probability simplex; `held` weights stay 0."""
+    """Project each row onto the probability simplex; `held` weights are fixed at 0."""
     if held is not None:
-        # so far below the others that the projection cuts them off
+        # far enough below the others for the projection to set them to 0
         low = rows.min(axis=1, keepdims=True) - 2.0
         rows = np.where(held, low - np.ptp(rows, axis=1, keepdims=True), rows)
-    rows = rows - rows.max(axis=1, keepdims=True)  # changes nothing, and huge rows keep their 1
+    rows = rows - rows.max(axis=1, keepdims=True)  # or huge rows would round the 1 away
     ordered = -np.sort(-rows, axis=1)
     excess = np.cumsum(ordered, axis=1) - 1.0
     counts = np.arange(1, rows.shape[1] + 1)

@@ -1,4 +1,4 @@
-"""How far to go: halve the step until the true cost confirms the model."""
+"""The line search: halve the step size until the true cost confirms the model's prediction."""
 
 from dataclasses import dataclass
 from typing import Generic
@@ -8,12 +8,12 @@ from towpath.control.prior import ActionPrior
 from towpath.control.trajectory import Allows, Kept, Problem, Trajectory, Work
 
 FREE_HALVINGS = 30
-"""bound on the steps that are refused without an evaluation"""
+"""the largest number of steps that may be rejected without an evaluation"""
 
 
 @dataclass(frozen=True, eq=False)
 class Step(Generic[Kept]):
-    """The trial that was accepted, if one was, and what the search took."""
+    """The accepted trial, if there is one, and the work that the search took."""
 
     accepted: Trajectory[Kept] | None
     eps: float
@@ -40,17 +40,17 @@ class Search:
         allows: Allows,
         derivatives: bool,
     ) -> Step[Kept]:
-        """The first step size whose true cost is low enough.
+        """Return the first trial whose true cost is low enough, or a step without one.
 
-        A step that is refused before anything was evaluated (a negative weight in the first
-        mini-batch) costs nothing and does not count as a trial.
+        A trial that is rejected before anything was evaluated (a negative weight in the first
+        mini-batch) costs nothing and does not count.
 
         Args:
-            direction: which way to go.
-            problem: rolls trials out.
+            direction: the direction to search along.
+            problem: rolls trials out through the true dynamics.
             current: the trajectory that the direction starts from.
             prior: the prior of the actions.
-            slack: rounding of the cost, which may hide a decrease.
+            slack: rounding error of the cost, which may hide a decrease.
             allows: whether an action is feasible.
             derivatives: whether an accepted trial will be modelled.
         """
@@ -70,6 +70,6 @@ class Search:
                     return Step(candidate, eps, trials, work)
             if trials >= self.max_trials:
                 break
-            del candidate  # before the next one grows
+            del candidate  # free its memory before the next trial is rolled out
             eps *= 0.5
         return Step(None, 0.0, trials, work)

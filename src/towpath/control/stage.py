@@ -9,8 +9,8 @@
 The tasks behind the dynamics (J, and the curvature inside A) and those behind the cost (c_x, C_xx)
 may differ. The prior beta/2 |u - mu|^2 belongs to the solver, not to the stages.
 
-Coordinates never mix but in sums over P that end in a few numbers (products with F_u'). So a model
-may hold a part of the coordinates only, if its `total` adds the few numbers of all parts up.
+Coordinates mix only in sums over P that end in a few numbers (products with F_u'). So a model may
+have a part of the coordinates only, if its `total` adds up the few numbers of all parts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,13 @@ Total = Callable[[Tensor], Tensor]
 
 
 def whole(numbers: Tensor) -> Tensor:
-    """The total of a model that holds every coordinate."""
+    """Return the numbers unchanged: the total of a model that has every coordinate."""
     return numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ExactProduct:
-    """The true `(dg/dx)' y`, to stand for the diagonal model `gam * y` in the costate."""
+    """The true product `(dg/dx)' y`, which replaces the diagonal model `gam * y` in the costate."""
 
     product: Product
     gam: Tensor
@@ -42,7 +42,7 @@ class ExactProduct:
 
 @dataclass(frozen=True, eq=False)
 class StageModel:
-    """One stage about the nominal; see the module's first lines for the letters."""
+    """The model of one stage about the nominal, in the letters explained in the module."""
 
     A: Tensor
     b: Tensor
@@ -52,21 +52,21 @@ class StageModel:
     exact: ExactProduct | None = None
 
     def F_u_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
-        """`F_u' y [M]` for y `[k, P]`, summed over the coordinates that the model holds."""
+        """Return `F_u' y [M]` for y `[k, P]`, summed over the coordinates of this model."""
         return self.J @ (self.b * y).sum(0)
 
     def F_x_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
-        """`F_x' y [k, P]` of the diagonal model."""
+        """Return `F_x' y [k, P]` with the diagonal model of the curvature."""
         return applied_transposed(self.A, y)
 
     def value_before(self, W: Tensor) -> Tensor:
-        """`C_xx + F_x' W F_x`, block by block `[k, k, P]`."""
+        """Return `C_xx + F_x' W F_x`, block by block `[k, k, P]`."""
         result = congruent(self.A, W)
         result[0, 0] += self.C_xx
         return result
 
     def costate_step(self, y: Tensor) -> Tensor:
-        """`F_x' y` for the gradient of the cost-to-go: the true product where there is one."""
+        """Return `F_x' y` for a costate y, with the true Hessian product where there is one."""
         result = self.F_x_transposed(y)
         if self.exact is not None:
             through = (self.b * y).sum(0)
@@ -90,18 +90,18 @@ class Model:
     terminal: TerminalCost | None = None
     total: Total = whole
     held: Tensor | None = None
-    """`[T, M]` bool: actions without any effect, which weigh nothing on the simplex; not all of a
-    stage"""
+    """`[T, M]` bool: marks actions without any effect, whose weight on the simplex is 0; never all
+    of a stage"""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """T, M, k, P (of the coordinates that the model holds)."""
+        """The sizes T, M, k and P, where P counts the coordinates of this model."""
         first = self.stages[0]
         return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
 
     @property
     def is_linear(self) -> bool:
-        """Whether the cost has no curvature anywhere that an action reaches."""
+        """Whether the cost has no curvature at any state that an action can change."""
         reached = [stage.C_xx for stage in self.stages[1:]]
         if self.terminal is not None:
             reached.append(self.terminal.C_xx)
@@ -109,7 +109,7 @@ class Model:
         return not bool(self.total(self.stages[0].J.new_tensor([curved], dtype=torch.float64)))
 
     def is_finite(self) -> bool:
-        """Whether every number that a sweep reads is finite."""
+        """Return whether every number that a sweep reads is finite."""
         parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
         if self.terminal is not None:
             parts += [self.terminal.c_x, self.terminal.C_xx]
@@ -118,18 +118,18 @@ class Model:
         return not bool(self.total(gradient.new_tensor([float(bad)])))
 
     def zero_state(self) -> Tensor:
-        """`[k, P]` of zeros."""
+        """Return a state `[k, P]` of zeros."""
         return torch.zeros_like(self.stages[0].b)
 
     def final_gradient(self) -> Tensor:
-        """`v_{T+1} [k, P]`."""
+        """Return the gradient `v_{T+1} [k, P]` of the terminal cost; zero if there is none."""
         v = self.zero_state()
         if self.terminal is not None:
             v[0] = self.terminal.c_x
         return v
 
     def final_blocks(self) -> Tensor:
-        """`V_{T+1} [k, k, P]`, zero but for the xx entry."""
+        """Return the curvature `V_{T+1} [k, k, P]` of the terminal cost: its xx entries only."""
         W = torch.zeros_like(self.stages[0].A)
         if self.terminal is not None:
             W[0, 0] = self.terminal.C_xx
@@ -137,8 +137,11 @@ class Model:
 
 
 def backward_costates(model: Model) -> Iterator[tuple[int, Tensor]]:
-    """`(t, lam_{t+1} [k, P])` from the last stage to the first: what stage t's state after the
-    step is worth. lam_t = c_x + F_x' lam_{t+1}; stage 1's F_x is never needed."""
+    """Yield `(t, lam_{t+1} [k, P])` from the last stage to the first.
+
+    The costate `lam_{t+1}` is the gradient of the cost-to-go in the state after stage t:
+    `lam_t = c_x + F_x' lam_{t+1}`. F_x of stage 1 is never needed.
+    """
     lam = model.final_gradient()
     for t in range(len(model.stages) - 1, -1, -1):
         yield t, lam
@@ -149,7 +152,9 @@ def backward_costates(model: Model) -> Iterator[tuple[int, Tensor]]:
 
 
 def costate_gradient(model: Model) -> Tensor:
-    """`dJ/du_t = F_u' lam_{t+1}`, all stages `[T, M]`, of the state cost (the prior excluded), in
-    float64."""
+    """Return the gradient `dJ/du_t = F_u' lam_{t+1}` of the state cost, for all stages `[T, M]`.
+
+    It is in float64 and does not include the prior.
+    """
     rows = [model.stages[t].F_u_transposed(lam).double() for t, lam in backward_costates(model)]
     return model.total(torch.stack(rows[::-1]))

@@ -1,4 +1,4 @@
-"""How a plan ended, in words that say what to do."""
+"""How a plan ended: a status with a sentence that explains it and says what to do."""
 
 from enum import Enum
 
@@ -19,17 +19,17 @@ class Status(Enum):
 
     @property
     def message(self) -> str:
-        """What it means and what to do."""
+        """A sentence that says what the status means and what to do about it."""
         return _MESSAGES[self]
 
     @property
     def usable(self) -> bool:
-        """Whether the plan holds a finite trajectory that may be applied."""
+        """Whether the plan has a finite trajectory that may be applied."""
         return self is not Status.NON_FINITE_NOMINAL
 
     @property
     def failed(self) -> bool:
-        """Whether planning met a fault, rather than an end of its own accord."""
+        """Whether planning stopped because of a numerical failure."""
         return self in (
             Status.NOT_POSITIVE_DEFINITE,
             Status.NON_FINITE_DERIVATIVE,

@@ -25,31 +25,31 @@ from towpath.control.stage import Model, StageModel, Total
 class CrossTerm(Protocol):
     """`F_u' V F_u` and `Q_xu`, as the products that the sweep and the feedback need.
 
-    Products that end in actions are sums over the coordinates that the model holds.
+    Products that end in actions are sums over the coordinates of the model.
     """
 
     def q_uu(self) -> Tensor:
-        """`F_u' V F_u [M, M]`."""
+        """Return `F_u' V F_u [M, M]`, the part of Q_uu without the prior."""
         ...
 
     def into_state(self, u: Tensor) -> Tensor:
-        """`Q_xu u [k, P]`."""
+        """Return `Q_xu u [k, P]` for an action u `[M]`."""
         ...
 
     def into_action(self, dz: Tensor) -> Tensor:
-        """`Q_ux dz [M]`."""
+        """Return `Q_ux dz [M]` for a deviation dz `[k, P]` of the state."""
         ...
 
 
 class Value(Protocol):
-    """The quadratic part V of the cost-to-go."""
+    """The quadratic part V of the cost-to-go, in a form that a sweep can propagate."""
 
     def cross(self, stage: StageModel) -> CrossTerm:
-        """`Q_xu` of the stage that ends at V."""
+        """Return the cross term `Q_xu` of the stage after which V is the cost-to-go."""
         ...
 
     def before(self, stage: StageModel, cross: Any, factor: Factor) -> "Value":
-        """V one stage earlier, after minimising over this stage's action."""
+        """Return V one stage earlier, after minimising over this stage's action."""
         ...
 
 
@@ -64,34 +64,39 @@ class _Outer:
     """`F_u' V F_u [M, M]`"""
 
     def q_uu(self) -> Tensor:
+        """Return `F_u' V F_u`, which was computed with the cross term."""
         return self.FVF
 
     def into_state(self, u: Tensor) -> Tensor:
+        """Return `Q_xu u` as the product of y and the weighted gradient."""
         return self.y * (u.to(self.J) @ self.J)
 
     def into_action(self, dz: Tensor) -> Tensor:
+        """Return `Q_ux dz`, summed over the coordinates of the model."""
         return self.J @ (self.y * dz).sum(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """V as blocks `W [k, k, P]`."""
+    """The value function with V as one block `W [k, k, P]` per coordinate."""
 
     W: Tensor
 
     @classmethod
     def at_end(cls, model: Model) -> "Diagonal":
-        """V after the last stage."""
+        """Return V after the last stage, which is the terminal cost's curvature."""
         return cls(model.final_blocks())
 
     def cross(self, stage: StageModel) -> _Outer:
+        """Return the cross term of a stage, which is an outer product here."""
         Vb = applied(self.W, stage.b)
         FVF = (stage.J * (stage.b * Vb).sum(0)) @ stage.J.T
         return _Outer(stage.J, stage.F_x_transposed(Vb), FVF)
 
     def before(self, stage: StageModel, cross: _Outer, factor: Factor) -> "Diagonal":
+        """Return V one stage earlier, with its blocks only."""
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
-        # in parts, so that there is no second copy of J
+        # in chunks, so that memory never has a second copy of J
         starts = range(0, stage.J.shape[1], CHUNK)
         parts = [stage.J[:, start : start + CHUNK] for start in starts]
         q = torch.cat([factor.half_solve(part).square_().sum(0) for part in parts])
@@ -107,15 +112,15 @@ ValueAtEnd = Callable[[Model], Value]
 
 
 class StageGain(Protocol):
-    """Feedforward and feedback of one stage."""
+    """The feedforward term k and the feedback K of one stage."""
 
     @property
     def k(self) -> Tensor:
-        """`[M]`, float64."""
+        """The feedforward term of the action `[M]`, in float64."""
         ...
 
     def feedback(self, dz: Tensor) -> Tensor:
-        """`K dz [M]`."""
+        """Return the feedback `K dz [M]` for a deviation dz `[k, P]` of the state."""
         ...
 
 
@@ -127,13 +132,13 @@ class _SweepGain:
     total: Total
 
     def feedback(self, dz: Tensor) -> Tensor:
+        """Return `K dz = -Q_uu^-1 Q_ux dz`."""
         return -self.factor.solve(self.total(self.cross.into_action(dz).double()))
 
 
 @dataclass(frozen=True, eq=False)
 class _CondensedGain:
-    """`K_t dz = -[H_{t:,t:}^-1 b]_t`: the gradients J and one vector a later stage are all it
-    keeps."""
+    """`K_t dz = -[H_{t:,t:}^-1 b]_t`, from the gradients J and one vector per later stage."""
 
     k: Tensor
     tail: Factor
@@ -144,6 +149,7 @@ class _CondensedGain:
     total: Total
 
     def feedback(self, dz: Tensor) -> Tensor:
+        """Return `K dz` from the condensed Hessian of this stage and the later ones."""
         rows = [J @ (y * dz).sum(0) for J, y in zip(self.J, self.back, strict=True)]
         return -self.tail.solve(self.total(torch.cat(rows).double()))[: len(self.k)]
 
@@ -165,13 +171,13 @@ class Sweep:
 def backward_sweep(
     model: Model, prior_gradient: Tensor, beta: float | Tensor, end: ValueAtEnd = Diagonal.at_end
 ) -> Sweep | None:
-    """Gains about the nominal from V, or None if some Q_uu stays indefinite.
+    """Return the gains about the nominal, or None if the Q_uu of some stage stays indefinite.
 
     Args:
         model: the linear-quadratic model.
         prior_gradient: `c_u = beta (u - mu)  [T, M]`, float64.
         beta: precision of the prior, or one for each stage `[T]`.
-        end: the value after the last stage, in the form that V is to keep.
+        end: makes the value function after the last stage, in the form that V will have.
     """
     precisions = _precisions(beta, len(model.stages))
     V = end(model)
@@ -181,7 +187,7 @@ def backward_sweep(
     for t in range(len(model.stages) - 1, -1, -1):
         stage = model.stages[t]
         cross = V.cross(stage)
-        # both at once: one exchange a stage where the coordinates are shared out
+        # both in one tensor: one exchange per stage where ranks share the coordinates
         sums = torch.cat([cross.q_uu(), stage.F_u_transposed(v)[:, None]], dim=1)
         sums = model.total(sums.double())
         FVF, F_u_v = sums[:, :-1], sums[:, -1]
@@ -204,10 +210,10 @@ def backward_sweep(
 
 
 def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) -> Sweep | None:
-    """The gains of the exact value function from the condensed problem: no V, no L, no Q_xu.
+    """Return the gains of the exact value function, computed from the condensed problem.
 
     `Q_uu` of stage t is the Schur complement of its block in `H_{t:,t:}`. The arguments are those
-    of `backward_sweep`; so are the results, to rounding.
+    of `backward_sweep`.
     """
     T, M, _, _ = model.shape
     precisions = _precisions(beta, T)

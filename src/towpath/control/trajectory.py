@@ -1,4 +1,4 @@
-"""A rollout through the true dynamics, and what the solver asks of the world that makes it."""
+"""A rollout through the true dynamics, and the interface of the problem that produces it."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from towpath.control.prior import ActionPrior
 from towpath.control.stage import Model
 
 Kept = TypeVar("Kept")
-"""What a problem keeps of a rollout for itself, above all to model it. The solver only hands it
+"""The data that a problem stores with a rollout, mainly to model it. The solver only passes it
 back."""
 
 Policy = Callable[[int, Tensor], Tensor]
@@ -22,7 +22,7 @@ Allows = Callable[[Tensor], bool]
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a rollout cost: tasks evaluated, tasks sketched, tasks evaluated in part."""
+    """The work of a rollout: tasks evaluated, tasks sketched, tasks evaluated in part."""
 
     tasks: int = 0
     sketches: int = 0
@@ -35,13 +35,13 @@ class Work:
 
     @property
     def any(self) -> bool:
-        """Whether anything was evaluated."""
+        """Whether the rollout evaluated any task, in whole or in part."""
         return self.tasks + self.parts > 0
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Generic[Kept]):
-    """A rollout through the true dynamics."""
+    """A rollout through the true dynamics, with its cost and the data for its model."""
 
     # what was done
     actions: Tensor
@@ -58,30 +58,30 @@ class Trajectory(Generic[Kept]):
     kept: Kept
 
     def cost(self, prior: ActionPrior) -> float:
-        """J, prior included."""
+        """Return the total cost J of the trajectory, including the prior."""
         return math.fsum(self.state_costs) + prior.cost(self.actions)
 
     def magnitude(self, prior: ActionPrior) -> float:
-        """sum |c_t|: what the rounding of J is relative to."""
+        """Return `sum |c_t|`, the scale to which the rounding of J is relative."""
         return math.fsum(abs(c) for c in self.state_costs) + prior.cost(self.actions)
 
 
 class Problem(Protocol[Kept]):
-    """What the solver needs to know of the world."""
+    """The control problem as the solver sees it: it rolls policies out and models trajectories."""
 
     @property
     def epsilon(self) -> float:
-        """Rounding unit of the states' dtype."""
+        """The rounding unit of the dtype of the states."""
         ...
 
     def rollout(self, policy: Policy, *, derivatives: bool, allows: Allows) -> Trajectory[Kept]:
-        """Follow the policy through the true dynamics; stop early where it cannot be accepted."""
+        """Follow the policy through the true dynamics; stop early if it cannot be accepted."""
         ...
 
     def model(self, trajectory: Trajectory[Kept], *, last: bool, states: bool) -> Model:
-        """Linear-quadratic model about a trajectory rolled out with derivatives.
+        """Return the linear-quadratic model about a trajectory rolled out with derivatives.
 
-        `last=True` says that it will not be modelled again: its derivatives are freed on the way,
-        and its states unless `states` says that they are needed. The rest of it stays.
+        With `last=True` the trajectory will not be modelled again: its derivatives are freed while
+        they are read, and so are its states unless `states` is True.
         """
         ...

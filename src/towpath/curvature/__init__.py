@@ -1,1 +1,1 @@
-"""The curvature of a loss in the parameters: one matrix a file."""
+"""Estimates of the curvature of a loss in the parameters, one kind of matrix per file."""

@@ -21,9 +21,10 @@ Backward = Callable[[Tensor, Tensor], Tensor]
 
 
 def backward_to(leaves: Sequence[Tensor]) -> Backward:
-    """Backward passes to the leaves, unused ones counted as zero."""
+    """Return a function that runs backward passes to the leaves, with zeros for unused ones."""
 
     def backward(outputs: Tensor, cotangent: Tensor) -> Tensor:
+        """Return the vector-Jacobian product of the outputs with the cotangent, `[P]`."""
         pieces = torch.autograd.grad(
             outputs, leaves, cotangent, retain_graph=True, allow_unused=True
         )
@@ -38,14 +39,14 @@ def backward_to(leaves: Sequence[Tensor]) -> Backward:
 
 
 def sketch(outputs: Tensor, loss: Loss, backward: Backward, *, probes: int, seed: int) -> Tensor:
-    """Unbiased estimate of h `[P]` from `probes` backward passes.
+    """Return an unbiased estimate of the diagonal h `[P]` from `probes` backward passes.
 
     Args:
         outputs: the task's outputs, with their graph.
-        loss: the loss of these outputs.
-        backward: a backward pass to the parameters.
-        probes: how many passes are averaged.
-        seed: of the signs; the same for every task.
+        loss: the loss function of these outputs.
+        backward: runs a backward pass to the parameters.
+        probes: the number of passes to average.
+        seed: seed of the random signs; the same for every task.
     """
     rows = loss.rows(outputs)  # [n, C], part of the graph
     values = rows.detach()
@@ -59,7 +60,7 @@ def sketch(outputs: Tensor, loss: Loss, backward: Backward, *, probes: int, seed
 
 
 def exact(outputs: Tensor, loss: Loss, backward: Backward) -> Tensor:
-    """h `[P]` itself, by one backward pass per (sample, output) pair."""
+    """Return the diagonal h `[P]` itself, at one backward pass per (sample, output) pair."""
     rows = loss.rows(outputs)
     values = rows.detach()
     n, C = rows.shape

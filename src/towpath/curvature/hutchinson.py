@@ -16,13 +16,13 @@ Product = Callable[[Tensor], Tensor]
 
 
 def hutchinson(product: Product, like: Tensor, *, probes: int, seed: int) -> Tensor:
-    """Estimate of the Hessian's diagonal `[P]` from `probes` Hessian-vector products.
+    """Return an estimate of the Hessian's diagonal `[P]` from `probes` Hessian-vector products.
 
     Args:
-        product: a Hessian-vector product.
+        product: computes a Hessian-vector product.
         like: a vector of the parameters' size, dtype and device.
-        probes: how many products are averaged.
-        seed: of the signs; the same for every task.
+        probes: the number of products to average.
+        seed: seed of the random signs; the same for every task.
     """
     total = torch.zeros_like(like)
     for probe in range(probes):

@@ -1,4 +1,4 @@
-"""Real `torch.optim` objects in and out: read their state before a plan, write it back after.
+"""The bridge to `torch.optim`: reads an optimiser's state before a plan and writes it afterwards.
 
 Only what is modelled is read. An optimiser or an option without a model is a ValueError that names
 it: planning with the wrong dynamics would be worse than not planning.
@@ -27,7 +27,7 @@ KINDS: dict[type[torch.optim.Optimizer], TorchKind] = {
 def read_torch(
     model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, Tensor], OptimiserState]:
-    """The optimised parameters by name, detached, and the optimiser's dynamics and moments."""
+    """Return the optimised parameters by name, detached, and the optimiser's state."""
     names = {id(p): name for name, p in model.named_parameters()}
     group_of = {id(p): group for group in optimizer.param_groups for p in group["params"]}
     strangers = [
@@ -71,13 +71,15 @@ def read_torch(
 def write_torch(
     model: nn.Module, optimizer: torch.optim.Optimizer, layout: Layout, state: State
 ) -> None:
-    """Parameters and moments as after the planned steps; the objects stay the same objects.
+    """Write parameters and moments after the planned steps into the model and the optimiser.
+
+    The model, its parameters and the optimiser stay the same objects.
 
     Args:
-        model: whose parameters are written.
-        optimizer: whose moments are written.
+        model: the model whose parameters are written.
+        optimizer: the optimiser whose moments are written.
         layout: the order of the parameters in the state.
-        state: after the planned steps.
+        state: the state after the planned steps.
     """
     held = dict(model.named_parameters())
     values = layout.unflatten(state.x)
@@ -94,12 +96,12 @@ def write_torch(
             kind.write_steps(entry, state.steps[index])
             for key, moment in zip(kind.slots, moments, strict=False):
                 entry[key] = moment[name].clone()
-    # torch's schedulers ask whether a step was taken before theirs, and warn if not
+    # torch's schedulers warn unless the optimiser took a step before theirs
     optimizer._opt_called = True  # type: ignore[attr-defined]
 
 
 def check_uniform(params: Mapping[str, Tensor]) -> None:
-    """ValueError unless all parameters share one device and one dtype that can be planned in."""
+    """Raise a ValueError unless all parameters share one device and a dtype for planning."""
     kinds = {(p.dtype, p.device) for p in params.values()}
     if len(kinds) > 1:
         raise ValueError(
@@ -115,7 +117,7 @@ def check_uniform(params: Mapping[str, Tensor]) -> None:
 
 
 def kind_of(optimizer: torch.optim.Optimizer) -> TorchKind:
-    """How the optimiser is read and written; ValueError if its class is not modelled."""
+    """Return the object that reads and writes this optimiser, or raise a ValueError."""
     cls = type(optimizer)
     if cls in KINDS:
         return KINDS[cls]

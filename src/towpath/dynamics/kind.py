@@ -1,7 +1,8 @@
-"""How a class of `torch.optim` is read and written: one object for each that is modelled.
+"""How a class of `torch.optim` is read and written: one object for each modelled class.
 
-An optimiser's own file has its object; `towpath.dynamics.bridge` has the registry and does what is
-the same for all.
+Each optimiser's own file defines its object; `towpath.dynamics.bridge` has the registry and the
+code
+that is common to all.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +17,7 @@ from towpath.flat import Layout
 Group = Mapping[str, Any]
 """A parameter group of a torch optimiser: its options by name."""
 Entry = MutableMapping[str, Any]
-"""What a torch optimiser remembers of one parameter."""
+"""The state that a torch optimiser stores for one parameter."""
 
 # Options that change the step itself; `foreach`, `fused` and `capturable` only change its speed.
 UNMODELLED_OPTIONS = ("amsgrad", "maximize", "differentiable")
@@ -26,31 +27,31 @@ class TorchKind(ABC):
     """Reads and writes the state of one class of `torch.optim`."""
 
     name: ClassVar[str]
-    """as in `torch.optim`"""
+    """name of the class in `torch.optim`"""
     slots: ClassVar[tuple[str, ...]]
     """names of the moments in a parameter's entry, in the order of `State.slots`"""
 
     @abstractmethod
     def rule(self, group: Group) -> Rule:
-        """The hyper-parameters of a parameter group; ValueError for options without a model."""
+        """Return a parameter group's hyper-parameters; ValueError for unmodelled options."""
 
     @abstractmethod
     def dynamics(self, layout: Layout, rules: Sequence[Any]) -> Dynamics:
-        """The step for parameters with these rules, one for each."""
+        """Return the dynamics of a step, given one rule for each parameter."""
 
     @abstractmethod
     def steps_taken(self, entry: Entry) -> int:
-        """How many steps a parameter has behind it, as far as the next one depends on it."""
+        """Return how many steps a parameter has had, as far as the next one depends on it."""
 
     def keeps(self, group: Group) -> bool:  # noqa: ARG002
-        """Whether torch keeps an entry for the parameters of a group."""
+        """Return whether torch stores a state entry for the parameters of a group."""
         return True
 
     def write_steps(self, entry: Entry, steps: int) -> None:  # noqa: B027
-        """Leave the number of steps in a parameter's entry, where torch keeps one."""
+        """Write the number of steps into a parameter's entry, if torch stores one."""
 
     def check_options(self, group: Group) -> None:
-        """ValueError for an option that changes the step in a way that is not modelled."""
+        """Raise a ValueError for an option that changes the step and is not modelled."""
         for option in UNMODELLED_OPTIONS:
             if group.get(option):
                 raise ValueError(
@@ -60,5 +61,5 @@ class TorchKind(ABC):
 
 
 def number(value: Any) -> float:
-    """An option or a counter, which torch may hold as a tensor."""
+    """Convert an option or a counter, which torch may store as a tensor, to a float."""
     return float(value.item()) if isinstance(value, Tensor) else float(value)

@@ -1,4 +1,4 @@
-"""Calling a module as a pure function: (params, inputs) -> outputs, nothing changed on the way."""
+"""Calls a module as a pure function from (params, inputs) to outputs, without side effects."""
 
 from collections.abc import Mapping
 
@@ -12,8 +12,8 @@ class Forward:
     """`forward(params, x)` is `model(x)` with the parameters `params`.
 
     Layers that write to their buffers (batch norm with running statistics) write to copies that
-    are dropped after the pass: the same call gives the same answer, and the model stays as it was.
-    What the pass would have added to running statistics is noted (`towpath.learners.statistics`).
+    are discarded after the pass: equal calls give equal results, and the model is not changed. The
+    updates of running statistics are recorded instead (`towpath.learners.statistics`).
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -42,9 +42,9 @@ class Forward:
 
 
 def second_names(model: nn.Module) -> dict[str, str]:
-    """The further names of tensors that several modules share, with the first name of each.
+    """Return the further names of tensors that several modules share, with the first name of each.
 
-    A module that is registered twice has its tensors under the name of its first place alone.
+    A module that is registered twice lists its tensors under the name of its first place only.
     """
     named = [*model.named_parameters(), *model.named_buffers()]
     first = {id(tensor): name for name, tensor in named}

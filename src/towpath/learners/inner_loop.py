@@ -9,8 +9,8 @@ weights to the meta-parameters:
   differentiated any number of times.
 - first order: each step's gradient counts as a constant, so `d fast_K / d params` is the identity
   (and the rates, if learned, still receive theirs). No graph of a support pass outlives its step.
-- nobody asks (gradients are switched off, or no input requires one): nothing; memory stays flat in
-  the number of steps.
+- no gradient required (gradients are switched off, or no input requires one): nothing; memory does
+  not grow with the number of steps.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,16 +34,16 @@ def gradient_steps(
     steps: int,
     first_order: bool,
 ) -> dict[str, Tensor]:
-    """Fast weights after `steps` steps, in `params`'s order; see the module for what flows back.
+    """Return the fast weights after `steps` gradient steps, in the order of `params`.
 
-    Works wherever it is called: gradients of the support loss are taken under `torch.no_grad()`
-    and `torch.inference_mode()` too.
+    The module's docstring explains which gradients flow back to the meta-parameters. Gradients of
+    the support loss are taken under `torch.no_grad()` and `torch.inference_mode()` as well.
 
     Args:
-        support_loss: the loss of the support set under given weights.
+        support_loss: computes the loss of the support set for given weights.
         params: the weights before the first step.
-        rates: the learning rate of each weight.
-        steps: how many steps are taken.
+        rates: the learning rate of each weight that adapts.
+        steps: the number of steps.
         first_order: whether second derivatives are left out.
     """
     sources = [*params.values(), *(rate for rate in rates.values() if isinstance(rate, Tensor))]
@@ -79,7 +79,7 @@ def gradient_steps(
 
 
 def recordable(tensor: Tensor) -> Tensor:
-    """The tensor, or a copy of it if it was born in inference mode, where autograd refuses it."""
+    """Return the tensor, or a copy if it is an inference tensor, which autograd refuses."""
     if not tensor.is_inference():
         return tensor
     with torch.inference_mode(False):

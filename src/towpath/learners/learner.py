@@ -12,11 +12,11 @@ module's own parameters, leaves, results of other computations, float64, or requ
 
 Pure means: parameters, buffers and attributes are left alone, and equal inputs give equal outputs
 (for the same state of the generators, where the model draws). Running statistics of a batch norm
-are therefore not learned by calling a learner; what its passes would have added to them is noted,
-and `plan.apply_` writes it. Every forward pass in train mode counts: those of the inner steps on
-the support set as well as the query set's, and of a prototypical network both. `functional_call`
-swaps tensors inside the module during a pass, so threads that call a learner need a `copy.deepcopy`
-of it each; no state is kept on the learner between calls.
+are therefore not learned by calling a learner; the updates that its passes would have made are
+recorded, and `plan.apply_` writes them. Every forward pass in train mode counts: those of the inner
+steps on the support set and those on the query set, and both for a prototypical network.
+`functional_call` swaps tensors inside the module during a pass, so each thread that calls a learner
+needs a `copy.deepcopy` of it; no state is kept on the learner between calls.
 """
 
 from abc import ABC, abstractmethod
@@ -36,18 +36,18 @@ Params = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Predictor:
-    """What a learner made of one support set; `predictor(query_x)` gives logits or regressions."""
+    """The model adapted to one support set: `predictor(query_x)` returns logits or regressions."""
 
     outputs: Callable[[Tensor], Tensor]
     loss: LossName
 
     def __call__(self, query_x: Tensor) -> Tensor:
-        """Query outputs `[Q, ...]`, differentiable with respect to the meta-parameters."""
+        """Return query outputs `[Q, ...]`, differentiable in the meta-parameters."""
         return self.outputs(query_x)
 
     @torch.no_grad()
     def predict(self, query_x: Tensor) -> Tensor:
-        """Class probabilities `[Q, ways]`, or the outputs themselves for regression."""
+        """Return class probabilities `[Q, ways]`, or the outputs themselves for regression."""
         outputs = self.outputs(query_x)
         return outputs.softmax(-1) if self.loss == "cross_entropy" else outputs
 
@@ -71,7 +71,7 @@ class Learner(ABC):
         self._own(model)
 
     def _own(self, module: nn.Module) -> None:
-        """Declare the owner of the meta-parameters, where they are more than the model's."""
+        """Set the module that owns the meta-parameters, where they are more than the model's."""
         self.module = module
         places = {id(part): name for name, part in module.named_modules()}
         name = places.get(id(self.model), "")
@@ -79,23 +79,23 @@ class Learner(ABC):
         self._names = frozenset(self.parameters())
 
     def parameters(self) -> dict[str, Tensor]:
-        """The meta-parameters by name, as `module` holds them now."""
+        """Return the current meta-parameters of `module` by name."""
         return dict(self.module.named_parameters())
 
     @abstractmethod
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
-        """The predictor for the task whose support set is given."""
+        """Return the predictor for the task with this support set."""
 
     def features(self, params: Params, x: Tensor) -> Tensor:
-        """Inputs as vectors `[N, D]`: embedded where the model is an embedding, else flattened."""
+        """Return inputs as vectors `[N, D]`, embedded if the model is an embedding."""
         return (self._forward(params, x) if self.wants_embedding else x).flatten(1)
 
     def __call__(self, params: Params, episode: Episode) -> Tensor:
-        """Query outputs `[Q, ...]` after adaptation to the support set."""
+        """Return query outputs `[Q, ...]` after adaptation to the support set."""
         return self.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
 
     def _check(self, params: Params) -> None:
-        """Refuse a dict of other names: `functional_call` would use the module's own instead."""
+        """Refuse a dict of other names: `functional_call` would use the module's own tensors."""
         if params.keys() != self._names:
             missing = sorted(self._names - params.keys())
             unknown = sorted(params.keys() - self._names)

@@ -49,11 +49,13 @@ class MAML(Learner):
         self.first_order = first_order
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
+        """Adapt by gradient steps on the support set and return the resulting predictor."""
         self._check(params)
         weights, rates = self._split(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def support_loss(fast: Params) -> Tensor:
+            """Return the loss of the support set with the weights `fast`."""
             return task_loss(self.loss, self._forward(fast, support_x), support_y)
 
         fast = gradient_steps(
@@ -66,5 +68,5 @@ class MAML(Learner):
         return Predictor(lambda query_x: self._forward(fast, query_x), self.loss)
 
     def _split(self, params: Params) -> tuple[Mapping[str, Tensor], Rates]:
-        """The model's weights, and the rate of each weight that adapts."""
+        """Return the model's weights, and the learning rate of each weight that adapts."""
         return params, dict.fromkeys(params, self.inner_lr)

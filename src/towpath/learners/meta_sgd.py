@@ -28,12 +28,13 @@ class ModelWithRates(nn.Module):
             self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Call the model; the rates have no part in its outputs."""
         outputs: Tensor = self.model(x)
         return outputs
 
 
 def rate_key(name: str) -> str:
-    """Name of a parameter's rate; torch allows no dot in the name of a parameter."""
+    """Return the name of a parameter's rate, without the dots that torch forbids there."""
     return name.replace(".", "/")
 
 

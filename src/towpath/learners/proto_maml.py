@@ -41,10 +41,12 @@ class ProtoMAML(MAML):
         super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
+        """Start the head from the class prototypes, then adapt body and head to the support set."""
         self._check(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def logits(fast: Params, x: Tensor) -> Tensor:
+            """Return the logits of x with the adapted body and head."""
             body = {name: tensor for name, tensor in fast.items() if name not in (WEIGHT, BIAS)}
             return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
 

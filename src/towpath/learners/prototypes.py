@@ -5,7 +5,7 @@ from torch.nn import functional
 
 
 def prototypes(features: Tensor, labels: Tensor) -> Tensor:
-    """`[ways, D]`: means of `features [S, D]` over the samples of each label 0..ways-1."""
+    """Return the mean `[ways, D]` of `features [S, D]` over each label 0..ways-1."""
     if labels.is_floating_point():
         raise ValueError(
             f"Found {labels.dtype} support targets; expected integer labels 0..ways-1, because "

@@ -1,8 +1,8 @@
-"""What forward passes do to running statistics, noted down without touching them.
+"""Updates of running statistics by forward passes, recorded without changing the statistics.
 
 A pass of `Forward` writes to copies of the buffers. In train mode a norm layer does not read its
-running statistics, so what a pass adds to them is known without what they were before, and the
-passes of a mini-batch may be evaluated in any order and counted in theirs:
+running statistics, so what a pass adds to them does not depend on their previous values: the passes
+of a mini-batch may be evaluated in any order and applied in task order.
 
     momentum m, n batches    running <- (1 - m)^n running + added
     momentum None            running <- (k running + added) / (k + n),   k batches so far
@@ -23,20 +23,20 @@ COUNT = "num_batches_tracked"
 
 @dataclass(frozen=True, eq=False)
 class StatisticsUpdate:
-    """What one pass adds to the running statistics of one layer."""
+    """The update of one layer's running statistics by one forward pass."""
 
     layer: str
-    """its name, with the dot that its buffers' names go on after"""
+    """name of the layer with a trailing dot, the prefix of its buffers' names"""
     batches: int
     """how often the pass went through the layer"""
     counts: bool
     """whether the layer counts its batches (instance norm does not)"""
     momentum: float | None
     added: tuple[Tensor, ...]
-    """to the mean and to the variance, float64"""
+    """what is added to the mean and to the variance, float64"""
 
     def apply_to(self, buffers: dict[str, Tensor]) -> None:
-        """Replace the layer's buffers by what the pass makes of them."""
+        """Replace the layer's entries in `buffers` by their values after the pass."""
         kept, share = _shares(self.momentum, self.batches, buffers[self.layer + COUNT])
         for name, added in zip(RUNNING, self.added, strict=True):
             old = buffers[self.layer + name]
@@ -46,7 +46,7 @@ class StatisticsUpdate:
 
 
 def _shares(momentum: float | None, batches: int, before: Tensor) -> tuple[float, float]:
-    """Factors of the old statistics and of what is added to them."""
+    """Return the factors of the old statistics and of what is added to them."""
     if momentum is not None:
         return float((1.0 - momentum) ** batches), 1.0
     total = int(before) + batches
@@ -54,7 +54,7 @@ def _shares(momentum: float | None, batches: int, before: Tensor) -> tuple[float
 
 
 def tracking_layers(model: nn.Module) -> dict[str, _NormBase]:
-    """The layers that keep running statistics, by the prefix of their buffers' names."""
+    """Return the layers with running statistics, by the prefix of their buffers' names."""
     return {
         f"{name}." if name else "": module
         for name, module in model.named_modules()
@@ -70,19 +70,19 @@ def updates_of(
     after: Mapping[str, Tensor],
     prefix: str,
 ) -> Iterator[StatisticsUpdate]:
-    """What a pass that led from the buffers `before` to `after` added to those in use.
+    """Yield the update of each layer whose buffers a pass changed from `before` to `after`.
 
     Args:
         layers: the norm layers by name.
-        before: the buffers as the pass found them.
-        after: the buffers as the pass left them.
-        prefix: stands before a layer's name in the module that owns the buffers.
+        before: the buffers before the pass.
+        after: the buffers after the pass.
+        prefix: the prefix of the layers' names in the module that owns the buffers.
     """
     for layer, module in layers.items():
         counted = int(after[layer + COUNT] - before[layer + COUNT])
         pairs = [(before[layer + name], after[layer + name]) for name in RUNNING]
         if counted == 0 and all(torch.equal(old, new) for old, new in pairs):
-            continue  # in eval mode, or not on the way
+            continue  # in eval mode, or not part of the computation
         batches = counted or 1
         kept, share = _shares(module.momentum, batches, before[layer + COUNT])
         added = tuple((new.double() - kept * old.double()) / share for old, new in pairs)
@@ -93,7 +93,7 @@ _NOTED: ContextVar[list[StatisticsUpdate] | None] = ContextVar("noted", default=
 
 
 def note(updates: Iterator[StatisticsUpdate]) -> None:
-    """Report what a pass added to whoever listens in this thread."""
+    """Report the updates of a pass to the `noted_updates` context of this thread, if any."""
     noted = _NOTED.get()
     if noted is not None:
         noted.extend(updates)
@@ -101,7 +101,7 @@ def note(updates: Iterator[StatisticsUpdate]) -> None:
 
 @contextmanager
 def noted_updates() -> Iterator[list[StatisticsUpdate]]:
-    """A list that grows with the passes of the current thread."""
+    """Provide a list to which the passes of the current thread append their updates."""
     noted: list[StatisticsUpdate] = []
     token = _NOTED.set(noted)
     try:

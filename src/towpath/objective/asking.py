@@ -1,9 +1,9 @@
-"""Who evaluates the tasks: workers side by side, or one after the other with their own draws.
+"""How tasks are evaluated: in parallel by workers, or one by one with their own random numbers.
 
-A model that drew no random number when last seen is evaluated freely, and side by side where that
-is possible. If it draws all the same, those answers are thrown away and the tasks evaluated again,
-one by one, each with its own seed. The generators that the process shares are left as they were
-found.
+A model that drew no random number in its last evaluation is evaluated without seeding, in parallel
+where that is possible. If it does draw, those results are discarded and the tasks are evaluated
+again one by one, each with its own seed. The random generators of the process are restored
+afterwards.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +21,14 @@ Collected = TypeVar("Collected")
 
 @dataclass(frozen=True)
 class Draws:
-    """The random numbers of a list of tasks: a task's own seed follows from its number."""
+    """The random seeds of a list of tasks; each task's seed is derived from its number."""
 
     seed: int
     first: int = 0
     """number of the first task"""
 
     def of(self, i: int) -> int:
-        """The seed of the i-th task of the list."""
+        """Return the seed of the i-th task of the list."""
         return derived_seed(self.seed, self.first + i)
 
 
@@ -40,15 +40,15 @@ def collected(
     device: torch.device,
     collect: Callable[[Iterator[Answer]], Collected],
 ) -> Collected:
-    """`collect` of the tasks' answers, in their order.
+    """Evaluate the tasks and return what `collect` makes of their results, in task order.
 
     Args:
-        source: where the tasks get their losses from.
+        source: provides the function that evaluates a task.
         ask: evaluates one task.
-        indices: the tasks' numbers.
-        draws: their random numbers.
-        device: where the parameters are, whose generators may be drawn from.
-        collect: takes the answers as they come.
+        indices: the numbers of the tasks.
+        draws: the seeds of the tasks.
+        device: the device of the parameters, whose generators the model may use.
+        collect: consumes the results one by one as they arrive.
     """
     with evaluating():
         found = Generators.now(device)
@@ -78,7 +78,7 @@ def _one_by_one(
     device: torch.device,
     drew: list[bool],
 ) -> Iterator[Answer]:
-    """Each task with the generators at its own seed; `drew` learns whether it moved them."""
+    """Evaluate each task with the generators at its own seed; append to `drew` whether it drew."""
     function = source.function_alone()
     for i in indices:
         own = draws.of(i)

@@ -3,8 +3,8 @@
 A model draws from generators that the whole process shares: torch's (`F.dropout`,
 `nn.MultiheadAttention(dropout=...)`, `nn.RReLU`, Gumbel masks), Python's and NumPy's. So the tasks
 of a model that draws are evaluated one after the other, each with the generators set to its own
-seed; afterwards the generators are as they were found. A model that draws nothing needs none of
-this. Which of the two a model is shows in the generators themselves: did an evaluation move them?
+seed; afterwards the generators are restored. A model that draws nothing needs none of this. Which
+kind a model is can be read from the generators: an evaluation that drew has changed their states.
 """
 
 import random
@@ -20,31 +20,31 @@ from torch import Tensor
 
 
 def derived_seed(seed: int, index: int) -> int:
-    """The seed of one of many: of a window's stage, or of a mini-batch's task."""
+    """Return the seed of one member of a family: a stage of a window, or a task of a mini-batch."""
     state: int = int(np.random.SeedSequence([seed, index]).generate_state(1, np.uint64)[0])
     return state >> 2  # torch's generators take signed 64-bit seeds
 
 
 @dataclass(frozen=True, eq=False)
 class Generators:
-    """The states of the generators that a model may draw from."""
+    """The states of all random generators that a model may draw from."""
 
     torch_cpu: Tensor
     torch_device: Tensor | None
-    """of the accelerator that the parameters are on, if they are"""
+    """state of the generator of the accelerator that has the parameters, if any"""
     python: Any
     numpy: Any
     device: torch.device
 
     @classmethod
     def now(cls, device: torch.device) -> "Generators":
-        """The states as they are."""
+        """Return the current states of the generators."""
         own = None if device.type == "cpu" else _backend(device).get_rng_state(device)
         numpy = np.random.get_state(legacy=True)  # noqa: NPY002  a model may use it
         return cls(torch.get_rng_state(), own, random.getstate(), numpy, device)
 
     def moved(self) -> bool:
-        """Whether somebody drew, or seeded, since."""
+        """Return whether the generators have been used or seeded since these states were read."""
         now = Generators.now(self.device)
         pairs = [(now.torch_cpu, self.torch_cpu)]
         if now.torch_device is not None and self.torch_device is not None:
@@ -53,7 +53,7 @@ class Generators:
         return not (same and all(map(np.array_equal, now.numpy, self.numpy)))
 
     def put_back(self) -> None:
-        """Leave the generators as they were."""
+        """Restore every generator to its recorded state."""
         torch.set_rng_state(self.torch_cpu)
         if self.torch_device is not None:
             _backend(self.device).set_rng_state(self.torch_device, self.device)
@@ -62,7 +62,7 @@ class Generators:
 
 
 def seed_generators(seed: int, device: torch.device) -> None:
-    """Set every generator that a model may draw from."""
+    """Seed every random generator that a model may draw from."""
     if device.type == "cpu":
         # not torch.manual_seed: without an accelerator it formats a traceback for each call
         torch.default_generator.manual_seed(seed)
@@ -82,11 +82,11 @@ _HELPER = threading.local()
 
 @contextmanager
 def evaluating() -> Iterator[None]:
-    """One thread of a process evaluates at a time; others that want to wait for their turn.
+    """Let one thread of the process evaluate at a time; other threads wait for their turn.
 
-    A pass swaps the tensors inside its module, and the generators belong to all: two plans at once,
-    of one model or of two, would read each other's halves. Workers of one evaluation are helpers of
-    the thread that is in here.
+    A forward pass swaps the tensors inside its module, and the random generators are shared: two
+    plans at once, of one model or of two, would corrupt each other. The worker threads of an
+    evaluation count as part of the thread that entered this context.
     """
     if getattr(_HELPER, "here", False):
         yield
@@ -96,5 +96,5 @@ def evaluating() -> Iterator[None]:
 
 
 def become_helper() -> None:
-    """Declare the current thread a worker of whichever thread evaluates."""
+    """Mark the current thread as a worker of the evaluating thread, so that it need not wait."""
     _HELPER.here = True

@@ -1,4 +1,4 @@
-"""What is asked of a mini-batch of tasks, and what it answers."""
+"""The request for an evaluation of a mini-batch of tasks, and its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from towpath.objective.task import CurvatureKind
 
 @dataclass(frozen=True)
 class Curvature:
-    """Which diagonal to compute, and the weights `[j, M]` of the sums of it that are wanted."""
+    """A request for curvature: the kind of diagonal, and weights `[j, M]` of the sums."""
 
     kind: CurvatureKind
     weights: Tensor
@@ -21,15 +21,16 @@ class Curvature:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Losses `[M]`, accuracies `[M]` if any, losses `[M]` of the parts that were watched, and what
-    the derivatives are held as.
+    """The losses, accuracies and derivatives of a mini-batch of M tasks.
 
-    Curvatures `[j, P]` are held at the rank's own coordinates: all of them in one process.
+    Losses, accuracies (if any) and the losses `watched` of the monitored query parts are `[M]`.
+    Gradients are stored in `held`; curvatures `[j, P]` at the rank's own coordinates, which are all
+    coordinates in one process.
     """
 
     losses: Tensor
     finite: Tensor
-    """`[M]`, whether a task's loss and gradient are"""
+    """`[M]`, whether a task's loss and gradient are finite"""
     held: Rows | Columns
     accuracies: Tensor | None
     curvature: Tensor | None
@@ -39,9 +40,9 @@ class Evaluation:
 
     @property
     def gradients(self) -> Tensor:
-        """`[M, P]`, one row a task; gathered from all ranks where there are several."""
+        """The gradients `[M, P]`, one row per task, gathered from all ranks."""
         return self.held.whole()
 
     def bad_indices(self) -> list[int]:
-        """Tasks with a loss or a gradient that is not finite."""
+        """Return the indices of tasks whose loss or gradient is not finite."""
         return [int(i) for i in (~self.finite).nonzero()[:, 0]]

@@ -1,10 +1,11 @@
-"""The gradients of a mini-batch's tasks, J [M, P], as they lie over the ranks.
+"""The gradients J [M, P] of a mini-batch's tasks, distributed over the ranks.
 
     Rows     [m, P]  every coordinate of the rank's own tasks: as they are computed
     Columns  [M, c]  the rank's own coordinates of every task: as the planner needs them
 
-In one process both are J itself. What is known of every task on every rank (`Known`) is a few
-numbers a task.
+In one process both are J itself. The results that every rank knows of every task (`Known`) are a
+few
+numbers per task.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,51 +21,51 @@ from towpath.objective.task import Params, TaskSaid
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """J by tasks."""
+    """The gradients J stored by task: each rank has the rows of its own tasks."""
 
     values: Tensor
     count: int
-    """M, the tasks of all ranks"""
+    """M, the number of tasks of all ranks"""
     ranks: Ranks
 
     def weighted(self, weights: Tensor) -> Tensor:
-        """`weights . J  [P]`, whole: 2 P numbers are sent, R - 1 of R of them."""
+        """Return the complete `weights . J  [P]`; 2 P numbers are sent, R - 1 of R of them."""
         own = self.ranks.own(self.count)
         mine = weights if self.ranks.size == 1 else weights[own.start : own.stop : own.step]
         return self.ranks.summed(mine @ self.values)
 
     def along(self, direction: Tensor) -> Tensor:
-        """`J . direction  [M]`: M numbers are sent, whatever P."""
+        """Return `J . direction  [M]`; M numbers are sent, whatever P is."""
         return self.ranks.gathered((self.values @ direction)[:, None], self.count)[:, 0]
 
     def whole(self) -> Tensor:
-        """J `[M, P]`: every rank's rows are sent to every other."""
+        """Return the complete J `[M, P]`; every rank's rows are sent to every other rank."""
         return self.ranks.gathered(self.values, self.count)
 
     def columns(self) -> "Columns":
-        """The same by coordinates: the rows leave for the ranks that own their coordinates."""
+        """Return J stored by coordinate; each row's parts are sent to the ranks that own them."""
         P = self.values.shape[1]
         return Columns(self.ranks.columns(self.values, self.count), P, self.ranks)
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """J by coordinates."""
+    """The gradients J stored by coordinate: each rank has its own coordinates of every task."""
 
     values: Tensor
     P: int
     ranks: Ranks
 
     def weighted_part(self, weights: Tensor) -> Tensor:
-        """`weights . J` at the rank's own coordinates."""
+        """Return `weights . J` at the rank's own coordinates; nothing is sent."""
         return weights @ self.values
 
     def weighted(self, weights: Tensor) -> Tensor:
-        """`weights . J  [P]`, whole: P numbers are sent, R - 1 of R of them."""
+        """Return the complete `weights . J  [P]`; P numbers are sent, R - 1 of R of them."""
         return self.ranks.joined(self.weighted_part(weights), self.P)
 
     def whole(self) -> Tensor:
-        """J `[M, P]`."""
+        """Return the complete J `[M, P]`; every rank's columns are sent to every other rank."""
         if self.ranks.size == 1:
             return self.values
         return torch.stack([self.ranks.joined(row, self.P) for row in self.values])
@@ -72,7 +73,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What the rank's own tasks said; `shared` makes it that of all tasks, in one exchange."""
+    """Losses and other numbers of the rank's own tasks; `shared` combines those of all ranks."""
 
     losses: Tensor
     accuracies: Tensor
@@ -83,7 +84,7 @@ class Known:
     """for each parameter, whether a task's loss depends on it"""
 
     def shared(self, ranks: Ranks, count: int) -> "Known":
-        """The same of all `count` tasks of the ranks."""
+        """Return these numbers for all `count` tasks of all ranks, after one exchange."""
         most = -(-count // ranks.size)
         padding = most - len(self.losses)
         rows = [self.losses, self.accuracies, self.finite]
@@ -108,7 +109,7 @@ class Known:
 
 
 class Answers:
-    """What the rank's own tasks said, gathered row by row."""
+    """Collects the results of the rank's own tasks, row by row."""
 
     def __init__(
         self,
@@ -128,7 +129,7 @@ class Answers:
         self.seen = torch.zeros_like(self.losses) if watched else None
         self.sums: Tensor | None = None
         self.sums_of = sums_of
-        """`[j, M]`: which weighted sums of the tasks' curvatures are wanted"""
+        """`[j, M]`: weights of the requested sums of the tasks' curvatures"""
         if sums_of is not None:
             P = sum(leaf.numel() for leaf in leaves.values())
             self.sums = like.new_zeros(len(sums_of), P)
@@ -137,13 +138,13 @@ class Answers:
         self.updates: list[StatisticsUpdate] = []
 
     def filled(self, asked: Sequence[int], said: Iterator[TaskSaid], ranks: int) -> "Answers":
-        """These answers with those of the tasks `asked`, of which every rank has each R-th."""
+        """Collect the results `said` of the tasks `asked`, of which each rank has every R-th."""
         for i, answer in zip(asked, said, strict=True):
             self.take(i, i // ranks, answer)
         return self
 
     def take(self, i: int, row: int, said: TaskSaid) -> None:
-        """Note the answer of task i of the mini-batch, which is this rank's `row`-th."""
+        """Store the result of task i of the mini-batch, which is the `row`-th task of this rank."""
         self.losses[row] = said.loss
         if said.accuracy is None:
             self.has_accuracy = False

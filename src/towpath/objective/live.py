@@ -2,7 +2,7 @@
 
 A learner of ours works on copies. A function of the user's calls the model itself, so passes write
 to its buffers (running statistics), and torch's `functional_call` with tied weights leaves its own
-tensors in a module that is registered twice. Both are seen to here.
+tensors in a module that is registered twice. This module prevents both.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ Values = Mapping[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class LiveModel:
-    """A model's buffers, and where each of its tensors is registered."""
+    """The buffers of a model, and the places where each of its tensors is registered."""
 
     buffers: Mapping[str, Tensor]
     """the tensors themselves"""
@@ -32,7 +32,7 @@ class LiveModel:
 
     @classmethod
     def of(cls, model: nn.Module | None) -> "LiveModel":
-        """Of a module; None for parameters without one."""
+        """Return the live model of a module; None stands for parameters without a module."""
         if model is None:
             return cls({}, ())
         places = tuple(
@@ -45,26 +45,26 @@ class LiveModel:
         return cls(dict(model.named_buffers()), places)
 
     def values(self) -> dict[str, Tensor]:
-        """Copies of the buffers as they are."""
+        """Return copies of the current buffers by name."""
         return {name: buffer.detach().clone() for name, buffer in self.buffers.items()}
 
     def write(self, values: Values) -> None:
-        """Set the buffers, in place."""
+        """Copy the given values into the model's buffers, in place."""
         with torch.no_grad():
             for name, buffer in self.buffers.items():
                 buffer.copy_(values[name])
 
     def untangle(self) -> None:
-        """Put the model's own tensors back where a pass left others."""
+        """Restore the model's own tensors wherever a pass left others."""
         for table, name, tensor in self.places:
             table[name] = tensor
 
     @contextmanager
     def on_copies(self) -> Iterator[None]:
-        """Passes in here write to copies of the buffers.
+        """Make passes inside this context write to copies of the buffers.
 
-        The buffers themselves may not be written to and restored: a graph that still waits for its
-        backward pass holds them, and torch would refuse it.
+        Writing to the buffers and restoring them would not do: a graph whose backward pass is still
+        to come refers to them, and torch would refuse it.
         """
         copies = {id(buffer): buffer.detach().clone() for buffer in self.buffers.values()}
         for table, name, tensor in self.places:
@@ -76,7 +76,7 @@ class LiveModel:
 
     @contextmanager
     def at(self, values: Values) -> Iterator[None]:
-        """The buffers hold `values` in here, and afterwards what they held before."""
+        """Set the buffers to `values` inside this context, and restore them afterwards."""
         found = self.values()
         self.write(values)
         token = _LIVE.set(self)
@@ -92,14 +92,14 @@ _LIVE: ContextVar[LiveModel | None] = ContextVar("live", default=None)
 
 
 def untangle() -> None:
-    """After a pass: the model of the current evaluation, if there is one, is whole again."""
+    """Restore the tensors of the model that is being evaluated, if there is one, after a pass."""
     live = _LIVE.get()
     if live is not None:
         live.untangle()
 
 
 def rewinder() -> Callable[[], None]:
-    """A call that undoes what passes from now on write to the model of the current evaluation."""
+    """Return a function that undoes what later passes write to the model being evaluated."""
     live = _LIVE.get()
     if live is None:
         return lambda: None
@@ -108,7 +108,7 @@ def rewinder() -> Callable[[], None]:
 
 @contextmanager
 def aside() -> Iterator[None]:
-    """Passes in here are only looked at: they add nothing to running statistics."""
+    """Make passes inside this context leave the running statistics unchanged."""
     live = _LIVE.get()
     with noted_updates(), nullcontext() if live is None else live.on_copies():
         yield

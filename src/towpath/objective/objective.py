@@ -1,14 +1,14 @@
-"""What a mini-batch of tasks says at given parameters: losses, gradients, curvature.
+"""The losses, gradients and curvature of a mini-batch of tasks at given parameters.
 
     losses     l    [M]     query loss of each task after adaptation
-    gradients  J    [M, P]  one row a task
+    gradients  J    [M, P]  one row per task
     curvature  W h  [j, P]  rows of weights times the tasks' diagonals h_i, never all h_i at once
 
 All three come from one graph per task: one forward pass, one backward pass for the gradient and
 one for each probe of the curvature. A task's random draws are a function of the seed and of the
 task's number (`towpath.objective.draws`), however many workers there are. Under torchrun each rank
-asks its own tasks; losses and the like are known to all, gradients stay where they are until the
-caller says what is wanted of them.
+evaluates its own tasks; losses and other small results are known to all ranks, and gradients are
+only sent when the caller requests a product with them.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -56,14 +56,14 @@ class Objective:
     def __init__(
         self, learner: Learner | FunctionTasks, workers: int | None = None, ranks: Ranks = ALONE
     ) -> None:
-        """The loss of episodes under a learner.
+        """Define the loss of episodes under a learner.
 
         Args:
-            learner: one of ours (or, from `from_function`, a function of the user's).
-            workers: tasks that are evaluated side by side in this process, each on one core with
-                a graph of its own in memory; the number changes no bit (a single worker leaves
-                torch its own threads). The default is the cores that the process may use, shared
-                with the other ranks of the machine, and one for a learner on a GPU.
+            learner: a learner of the library (or, from `from_function`, a function of the user's).
+            workers: the number of tasks that are evaluated in parallel in this process, each on one
+                core with a graph of its own in memory; it does not change the results (a single
+                worker leaves torch its own threads). The default is the cores that the process may
+                use, shared with the other ranks of the machine, and one for a learner on a GPU.
             ranks: the processes that share the tasks, from `tp.distributed.launched()`.
         """
         self.source: TaskSource
@@ -81,24 +81,24 @@ class Objective:
         part: Part | None = None,
         ranks: Ranks = ALONE,
     ) -> "Objective":
-        """An objective from a function of your own; tasks are any objects.
+        """Make an objective from a function of your own, for tasks that are any objects.
 
         Args:
             fn: `fn(params, task) -> (output, target)`.
             loss: the loss between output and target, "cross_entropy" or "mse".
-            part: `part(task, share)` gives a task with a share of the query samples, for plans that
-                look at a part of them (`TOW.fast()`); episodes know by themselves.
+            part: `part(task, share)` returns the task with a share of its query samples, for plans
+                that use only a part of them (`TOW.fast()`); for episodes it is not needed.
             ranks: the processes that share the tasks.
         """
         return cls(FunctionTasks(fn, loss, part), ranks=ranks)
 
     def part(self, task: Any, share: float) -> Any:
-        """The task with a share of its query set."""
+        """Return the task with a share of its query set."""
         return self.source.part(task, share)
 
     @property
     def loss(self) -> Loss:
-        """The loss between outputs and targets."""
+        """The loss function between the outputs and the targets of a task."""
         return self.source.loss
 
     # Ten parameters because each is a question of its own, which most callers leave out.
@@ -116,23 +116,21 @@ class Objective:
         seed: int = 0,
         first: int = 0,
     ) -> Evaluation:
-        """Losses, gradients and curvature of the tasks from one graph each.
+        """Compute losses, gradients and curvature of the tasks from one graph each.
 
         Args:
             params: the parameters by name.
             tasks: any number of tasks, at least one.
-            curvature: which weighted sums of the tasks' diagonals to return as well.
+            curvature: the weighted sums of the tasks' diagonals to compute as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
-            columns: with several ranks, hold the gradients of all tasks at the rank's own
+            columns: with several ranks, store the gradients of all tasks at the rank's own
                 coordinates, not those of its own tasks at all coordinates.
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
-            all_used: whether a parameter that no task uses is an error. It is where the optimiser
-                steps on these gradients (torch would skip the parameter), not in a cost.
-            watched: for each task a part whose loss is wanted too, for one forward pass more, or
-                None (its loss there counts as 0).
-            seed: random draws of the tasks, each its own, and sketch signs, the same for each.
-            first: number of the first task, where the mini-batch is a part of a longer list: the
-                draws of a task then do not depend on how the list is cut.
+            all_used: whether a parameter that no task uses is an error, as it is where the
+                optimiser steps on these gradients (torch would skip it) but not in a cost.
+            watched: for each task a part whose loss is monitored (one more pass), or None for 0.
+            seed: seed of the tasks' own random draws, and of the sketch signs they share.
+            first: number of the first task where these are a part of a list, for their draws.
         """
         leaves = _leaves(params)
         P = Layout.of(leaves).total if gradients else 0
@@ -142,6 +140,7 @@ class Objective:
         asked = [i for i in own if i not in skip]
 
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskSaid:
+            """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from, part)
             if not gradients:
@@ -149,6 +148,7 @@ class Objective:
             return derivatives(graph, self.loss, kind, probes, seed)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
+            """Collect the results of this rank's tasks."""
             answers = Answers(
                 rows=len(own),
                 leaves=leaves,
@@ -166,14 +166,14 @@ class Objective:
     def _evaluation(
         self, answers: Answers, names: Sequence[str], M: int, *, any_asked: bool, columns: bool
     ) -> Evaluation:
-        """What all ranks know together.
+        """Combine the results of all ranks.
 
         Args:
-            answers: those of the rank's own tasks.
-            names: of the parameters.
-            M: the tasks of all ranks.
+            answers: the results of the rank's own tasks.
+            names: the names of the parameters.
+            M: the number of tasks of all ranks.
             any_asked: whether any task was evaluated at all.
-            columns: whether the gradients are held by coordinates.
+            columns: whether the gradients are to be stored by coordinate.
         """
         J, unused, sums = answers.J, answers.unused, answers.sums
         known = Known(
@@ -216,22 +216,24 @@ class Objective:
         skip: Collection[int] = (),
         seed: int = 0,
     ) -> Tensor:
-        """`(d/dx [weights . gradients])' vector [P]`: the Hessian product of the weighted loss.
+        """Return the Hessian product `(d/dx [weights . gradients])' vector [P]` of the weighted
+        loss.
 
-        Of several ranks each gives and gets its own coordinates only.
+        With several ranks, each passes and receives its own coordinates only.
 
         Args:
             params: the parameters by name.
             tasks: M tasks.
-            weights: `[M]`, of the tasks' losses.
+            weights: `[M]`, the weights of the tasks' losses.
             vector: `[P]`, at the rank's own coordinates.
             skip: indices of tasks that are left out.
-            seed: random draws of the tasks.
+            seed: seed of the tasks' random draws.
         """
         leaves = _leaves(params)
         vector = self.ranks.joined(vector, Layout.of(leaves).total)
 
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> Tensor:
+            """Return the Hessian product of the loss of task i."""
             graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from)
             gradient = joined(gradient_pieces(graph, keep=True, twice=True), leaves)
             return hessian_product(gradient, leaves, vector)
@@ -239,6 +241,7 @@ class Objective:
         asked = [i for i in self.ranks.own(len(tasks)) if i not in skip]
 
         def weighted(pieces: Iterator[Tensor]) -> Tensor:
+            """Return the sum of the products, weighted by task."""
             total = torch.zeros_like(vector)
             for i, piece in zip(asked, pieces, strict=True):
                 total.add_(piece, alpha=float(weights[i]))
@@ -258,17 +261,21 @@ class Objective:
         return self.source.adapts
 
     def features(self, params: Params, tasks: Sequence[Any], *, seed: int = 0) -> list[Tensor]:
-        """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
-        it has none. Every rank computes those of all tasks."""
+        """Return the features `[Q, D]` of each task's query inputs.
+
+        They are the learner's embedding, or the flattened inputs for a learner without one. Every
+        rank computes those of all tasks.
+        """
 
         def ask(function: TaskFunction, i: int, own: int | None) -> Tensor:  # noqa: ARG001
+            """Return the features `[Q, D]` of task i."""
             return features(function, params, tasks[i])
 
         return collected(self.source, ask, range(len(tasks)), Draws(seed), _device(params), list)
 
 
 def _device(params: Params) -> torch.device:
-    """Where the parameters are; they are all in one place."""
+    """Return the device of the parameters, which is the same for all of them."""
     return next(iter(params.values())).device
 
 

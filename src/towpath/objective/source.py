@@ -1,4 +1,4 @@
-"""Where an objective's tasks get their losses from: a learner, or a function of the user's."""
+"""The source of an objective's losses: a learner, or a function of the user's."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -13,36 +13,36 @@ from towpath.objective.workers import Workers
 
 Answer = TypeVar("Answer")
 Ask = Callable[[TaskFunction, int, int | None], Answer]
-"""(task function, index, what the generators were set to, if they were) -> a task's answer"""
+"""(task function, index, seed of the generators or None) -> a task's result"""
 Part = Callable[[Any, float], Any]
 """(task, share) -> the task with that share of its query set."""
 
 
 class TaskSource(Protocol):
-    """What an objective must know of the tasks that it evaluates."""
+    """What an objective needs to know about the tasks that it evaluates."""
 
     loss: Loss
     function: TaskFunction
 
     @property
     def draws(self) -> bool | None:
-        """Whether the model drew random numbers when last seen; None where it never was."""
+        """Whether the model drew random numbers when last evaluated; None if it never was."""
         ...
 
     def saw(self, drew: bool) -> None:
-        """Remember whether the model drew random numbers."""
+        """Record whether the model drew random numbers in an evaluation."""
         ...
 
     def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
-        """The answers of the tasks, in their order, of a model that draws nothing."""
+        """Yield the tasks' results in order, for a model that draws no random numbers."""
         ...
 
     def function_alone(self) -> TaskFunction:
-        """The function for tasks one by one, each with random draws of its own."""
+        """Return the task function for seeded evaluation, one task after the other."""
         ...
 
     def part(self, task: Any, share: float) -> Any:
-        """The task with a share of its query set."""
+        """Return the task with a share of its query set."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class TaskSource(Protocol):
 
 
 class LearnerTasks:
-    """Episodes under a learner."""
+    """Tasks that are episodes, whose losses come from a learner."""
 
     def __init__(self, learner: Learner, workers: int | None = None) -> None:
         if not isinstance(learner, Learner):
@@ -74,38 +74,38 @@ class LearnerTasks:
 
     @property
     def draws(self) -> bool | None:
-        """As the workers saw it."""
+        """Whether the learner drew random numbers when last evaluated; None if it never was."""
         return self.workers.draws
 
     def saw(self, drew: bool) -> None:
-        """The workers remember it, since they share the learner."""
+        """Record whether the learner drew random numbers; the workers share the record."""
         self.workers.saw(drew)
 
     def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
-        """Side by side."""
+        """Evaluate the tasks in parallel, each worker with its own copy of the learner."""
         return self.workers.map(lambda own, i: ask(EpisodeFunction(own), i, None), indices)
 
     def function_alone(self) -> TaskFunction:
-        """The learner, without an adaptation that an episode shares with its part."""
+        """Return a task function that adapts anew for an episode and for its part."""
         return EpisodeFunction(self.learner, shares=False)
 
     def part(self, task: Any, share: float) -> Any:
-        """Episodes know their parts."""
+        """Return the episode with a share of its query set."""
         return episode_part(task, share)
 
     @property
     def embeds(self) -> bool:
-        """As the learner says."""
+        """Whether the learner's model is an embedding, so that features are learned."""
         return self.learner.wants_embedding
 
     @property
     def adapts(self) -> bool:
-        """Where the learner has steps of adaptation."""
+        """Whether the learner adapts to an episode by at least one inner step."""
         return bool(getattr(self.learner, "adaptation_steps", 0))
 
 
 class FunctionTasks:
-    """Tasks of any kind under a function of the user's."""
+    """Tasks of any kind, whose losses come from a function of the user's."""
 
     embeds: bool = False
     adapts: bool = False
@@ -122,24 +122,24 @@ class FunctionTasks:
         self._part = part
 
     def saw(self, drew: bool) -> None:
-        """Remember whether the function drew random numbers."""
+        """Record whether the function drew random numbers in an evaluation."""
         self.draws = drew
 
     def freely(self, ask: "Ask[Answer]", indices: Sequence[int]) -> Iterator[Answer]:
-        """One by one: a function of the user's may call one shared model."""
+        """Evaluate the tasks one by one, because the user's function may call one shared model."""
         return (ask(self.function, i, None) for i in indices)
 
     def function_alone(self) -> TaskFunction:
-        """The function itself."""
+        """Return the user's function, which keeps no state between tasks."""
         return self.function
 
     def part(self, task: Any, share: float) -> Any:
-        """As the user's function says; episodes know by themselves."""
+        """Return a part of the task, by the user's `part` function or, for episodes, by default."""
         return episode_part(task, share) if self._part is None else self._part(task, share)
 
 
 def episode_part(task: Any, share: float) -> Episode:
-    """An episode with a share of its query set; ValueError for a task of another kind."""
+    """Return an episode with a share of its query set; raise a ValueError for other tasks."""
     if isinstance(task, Episode):
         return task.part(share)
     raise ValueError(
@@ -151,5 +151,5 @@ def episode_part(task: Any, share: float) -> Episode:
 
 def _default_workers(learner: Learner) -> int:
     if any(p.device.type != "cpu" for p in learner.module.parameters()):
-        return 1  # a GPU works on all its cores at one task
+        return 1  # one task already uses all cores of a GPU
     return max(1, available_cores() // ranks_of_this_machine())

@@ -1,7 +1,7 @@
-"""What one task says at given parameters, from one graph: loss, gradient, curvature.
+"""The loss, gradient and curvature of one task at given parameters, from one graph.
 
-A task may be watched on a part of its query set besides: the loss there, after the same adaptation,
-costs one more forward pass of the part.
+The loss on a part of the task's query set can be monitored as well: it is computed after the same
+adaptation and costs one more forward pass of the part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,26 +28,26 @@ CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A task's outputs and loss with the graph that leads to the leaves."""
+    """A task's outputs and loss, with the autograd graph that leads to the parameters."""
 
     leaves: Params
     outputs: Tensor
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
-    """loss on the part that is watched, if any; a plain number"""
+    """loss on the monitored part of the query set, if any; without a graph"""
     updates: Sequence[StatisticsUpdate] = ()
     """what the task's passes add to running statistics, in their order"""
 
 
 @dataclass(frozen=True)
 class EpisodeFunction:
-    """The task function of a learner."""
+    """The task function of a learner, from parameters and an episode to outputs and targets."""
 
     learner: Learner
     shares: bool = True
     """whether a part of the episode shares its adaptation: not where random numbers are drawn,
-    which must be the same as where the part is a task by itself"""
+    which must equal those of the part as a task of its own"""
 
     def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
         return self.learner(params, episode), episode.query_y
@@ -55,17 +55,17 @@ class EpisodeFunction:
     def with_part(
         self, params: Params, episode: Any, part: Any
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Outputs and targets of the episode and, without a graph, of its part."""
+        """Return outputs and targets of the episode and, without a graph, those of its part."""
         predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
         outputs = predictor(episode.query_x)
-        # what is only watched trains nothing, running statistics included
+        # monitoring must not train anything, running statistics included
         with torch.no_grad(), aside():
             return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
 
 
 @dataclass(frozen=True, eq=False)
 class TaskSaid:
-    """Plain numbers of one task."""
+    """The results of one task's evaluation, detached from its graph."""
 
     loss: Tensor
     accuracy: Tensor | None
@@ -88,16 +88,16 @@ def forward(
     seed: int | None,
     part: Any = None,
 ) -> Graph:
-    """The one forward pass of a task.
+    """Run the forward pass of a task and return its graph.
 
     Args:
         function: the task function.
         kind: the loss between its outputs and targets.
         leaves: the parameters, with gradients required.
         task: the task.
-        index: its number in the mini-batch, for messages.
-        seed: what the generators are set to; None where the model is known to draw nothing.
-        part: the task with a part of its query set, whose loss is wanted besides, or None.
+        index: its number in the mini-batch, for error messages.
+        seed: the seed of the generators; None if the model is known to draw nothing.
+        part: the task with a part of its query set, whose loss is monitored as well, or None.
     """
     watched = None
     try:
@@ -128,7 +128,7 @@ def forward(
 
 @torch.no_grad()
 def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
-    """`[Q, D]`: the query inputs as the learner embeds them, or flattened."""
+    """Return the query inputs as vectors `[Q, D]`: the learner's embedding, or flattened inputs."""
     if not isinstance(task, Episode):
         raise ValueError(
             f"The features of a task were asked for and found one of type {type(task).__name__}; "
@@ -136,21 +136,21 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
         )
     if not isinstance(function, EpisodeFunction):
         return task.query_x.flatten(1)
-    with aside():  # what is only looked at trains nothing, running statistics included
+    with aside():  # no training here, not even of running statistics
         return function.learner.features(params, task.query_x)
 
 
 def derivatives(
     graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
 ) -> TaskSaid:
-    """Gradient and curvature from the graph of the forward pass.
+    """Compute gradient and curvature from the graph of the forward pass.
 
     Args:
-        graph: of the forward pass.
-        kind: the loss.
-        curvature: which diagonal is wanted, or "none".
-        probes: draws of a sketched one.
-        seed: of these draws.
+        graph: the graph of the forward pass.
+        kind: the loss function.
+        curvature: the kind of diagonal to compute, or "none".
+        probes: the number of random draws of a sketched diagonal.
+        seed: the seed of these draws.
     """
     pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
     gradient = joined(pieces, graph.leaves)
@@ -182,13 +182,13 @@ def derivatives(
 
 
 def losses_alone(graph: Graph) -> TaskSaid:
-    """The plain numbers of a forward pass whose gradient nobody wants."""
+    """Return the results of a forward pass without gradient and curvature."""
     nothing: frozenset[str] = frozenset()
     return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
 
 
 def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
-    """The loss's gradient in each leaf, None for a leaf that it does not depend on."""
+    """Return the loss's gradient in each leaf, or None for a leaf that it does not depend on."""
     if not graph.loss.requires_grad:
         return [None] * len(graph.leaves)
     return torch.autograd.grad(
@@ -201,7 +201,7 @@ def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor
 
 
 def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
-    """The pieces as one vector `[P]`, zero where there is none."""
+    """Concatenate the pieces into one vector `[P]`, with zeros for pieces that are None."""
     return torch.cat(
         [
             (torch.zeros_like(leaf) if piece is None else piece).reshape(-1)
@@ -213,12 +213,12 @@ def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
 def hessian_product(
     gradient: Tensor, leaves: Params, vector: Tensor, *, keep: bool = False
 ) -> Tensor:
-    """`(d gradient / d leaves)' vector`; zero where the gradient is constant.
+    """Return `(d gradient / d leaves)' vector`; zero where the gradient is constant.
 
     Args:
         gradient: `[P]`, with its graph.
         leaves: the parameters.
-        vector: `[P]`.
+        vector: `[P]`, the vector to multiply.
         keep: whether the graph will be used again.
     """
     if not gradient.requires_grad:

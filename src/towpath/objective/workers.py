@@ -1,4 +1,4 @@
-"""Tasks side by side: one task on one thread beats one task on two.
+"""Tasks in parallel: two tasks on a thread each are faster than one task on two threads.
 
 `functional_call` swaps tensors inside its module, so every worker owns a copy of the learner. Each
 task is computed by one thread alone and results are taken in task order, so the number of workers
@@ -22,7 +22,7 @@ Modes = tuple[bool, ...]
 
 
 class Workers:
-    """A few threads, each with its own copy of a learner."""
+    """A pool of threads, each with its own copy of a learner."""
 
     def __init__(self, learner: Learner, count: int) -> None:
         self._learner, self._count = learner, count
@@ -34,19 +34,21 @@ class Workers:
 
     @property
     def draws(self) -> bool | None:
-        """Whether the learner drew random numbers when last seen in its present modes; None where
-        it was never seen in them."""
+        """Whether the learner drew random numbers when last evaluated in its present modes.
+
+        None if it was never evaluated in them.
+        """
         return self._drew.get(self._modes())
 
     def saw(self, drew: bool) -> None:
-        """Remember whether an evaluation drew random numbers."""
+        """Record whether an evaluation in the present modes drew random numbers."""
         self._drew[self._modes()] = drew
 
     def _modes(self) -> Modes:
         return tuple(module.training for module in self._learner.module.modules())
 
     def map(self, work: Callable[[Learner, int], Answer], items: Sequence[int]) -> Iterator[Answer]:
-        """`work(learner, item)` for each item; results in the order of the items."""
+        """Compute `work(learner, item)` for each item and yield the results in the items' order."""
         if self._count == 1 or len(items) < 2:
             return (work(self._learner, item) for item in items)
         if self._threads is None:
@@ -56,7 +58,7 @@ class Workers:
         return self._threads.map(lambda item: work(self._own.learner, item), items)
 
     def _follow(self, own: Learner) -> None:
-        """A copy's modes and buffers as the learner's are now; the parameters come with a task."""
+        """Give a copy the learner's current modes and buffers; parameters come with each task."""
         module = self._learner.module
         for part, like in zip(own.module.modules(), module.modules(), strict=True):
             part.training = like.training

@@ -1,4 +1,4 @@
-"""Who decides the weights of the tasks: TOW and simpler rules, behind one call."""
+"""The weighters, which decide the weights of the tasks: TOW and simpler rules, behind one call."""
 
 from towpath.weighters.card import Card, Point
 from towpath.weighters.muted import NOTHING_MUTED, Muted

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Point:
-    """Where a weighter that looks at targets stands among the others: one choice on each axis."""
+    """The place of a weighter that uses targets among the others: one choice on each axis."""
 
     horizon: str
     """how far ahead the effect of a weight is followed"""

@@ -26,7 +26,7 @@ AXES = ("rule", "horizon", "geometry", "projection", "shrinkage")
 
 
 def table() -> str:
-    """Every weighter: what it computes, assumes and costs, and when it fails."""
+    """Return a table of every weighter: what it computes, assumes and costs, and when it fails."""
     rows = [
         (
             f"`{name}`",
@@ -43,7 +43,7 @@ def table() -> str:
 
 
 def factorial_table() -> str:
-    """The weighters that follow the targets' gradient, as points of one design."""
+    """Return a table of the weighters that follow the targets' gradient, as one design."""
     rows = []
     for name, entry in WEIGHTERS.items():
         point = entry.card.point
@@ -54,20 +54,21 @@ def factorial_table() -> str:
 
 
 def in_python(entry: WeighterEntry) -> str:
-    """The class, with the options in which a preset differs from it."""
+    """Return the Python expression for a weighter, with the options in which a preset differs."""
     name = getattr(entry.make, "__name__", str(entry.make))
     options = ", ".join(f"{key}={value!r}" for key, value in entry.presets.items())
     return f"tp.{name}({options})"
 
 
 def expanded(words: list[str], *, trusted: bool, mislabelled: bool) -> list[str]:
-    """The weighters that `compare --weighters` names, `all` and `referee` spelt out.
+    """Return the weighters that `compare --weighters` names, with `all` and `referee` expanded.
 
     Args:
         words: names of weighters, with options or without, and names of sets.
-        trusted: whether the recipe has trusted tasks; the sets leave out what needs them otherwise.
-        mislabelled: whether it makes labels wrong on purpose; otherwise there is nothing for the
-            oracle to know.
+        trusted: whether the recipe has trusted tasks; without them the sets leave out the weighters
+            that need them.
+        mislabelled: whether the recipe makes labels wrong on purpose; without that the oracle has
+            nothing to know.
     """
     found: list[str] = []
     for word in words:

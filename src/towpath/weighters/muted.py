@@ -1,4 +1,4 @@
-"""Tasks that are left out because their numbers are not finite."""
+"""Tasks that are left out because their loss or gradient is not finite."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Muted:
-    """Tasks whose numbers are not finite: (stage, index) pairs that are evaluated as zero."""
+    """Tasks whose loss or gradient is not finite, as (stage, index) pairs; they count as zero."""
 
     tasks: frozenset[tuple[int, int]] = frozenset()
     targets: frozenset[tuple[int, int]] = frozenset()
@@ -20,14 +20,14 @@ class Muted:
         return Muted(self.tasks | other.tasks, self.targets | other.targets)
 
     def at(self, stage: int) -> set[int]:
-        """Indices of muted tasks in one mini-batch."""
+        """Return the indices of the muted tasks in one mini-batch."""
         return {i for t, i in self.tasks if t == stage}
 
     def held(self, T: int, M: int) -> Tensor | None:
-        """`[T, M]`, which actions have no effect; None where all have.
+        """Return a mask `[T, M]` of the actions that have no effect; None if all have one.
 
-        A mini-batch without a task that is left moves nothing whatever its weights are: none of
-        its actions is held, so that they may sum to 1.
+        A mini-batch whose tasks are all muted changes nothing, whatever its weights are: none of
+        its actions is marked, so that they may sum to 1.
         """
         if not self.tasks:
             return None
@@ -37,7 +37,7 @@ class Muted:
         return rows & ~rows.all(1, keepdim=True)
 
     def targets_at(self, stage: int) -> set[int]:
-        """Indices of muted targets of one mini-batch."""
+        """Return the indices of the muted targets of one mini-batch."""
         return {i for t, i in self.targets if t == stage}
 
 

@@ -95,7 +95,12 @@ class PDS:
         state: Mapping[str, Any] | None = None,  # noqa: ARG002  PDS remembers nothing
         seed: int = 0,
     ) -> Plan:
-        """Score the window, then train through it; the arguments are those of `TOW.plan`."""
+        """Score the window's tasks by the targets, then train through the window.
+
+        Args:
+            objective, model, optimizer, window, muted, state, seed: as for `TOW.plan`.
+            targets: T lists of trusted tasks, which are required.
+        """
         began = time.perf_counter()
         check_call(objective, seed)
         tasks = checked_window(window)
@@ -126,7 +131,7 @@ class PDS:
             Staying(),
             began,
         )
-        if not scored.finite:  # there is nothing to train by
+        if not scored.finite:  # without finite scores there are no weights to train with
             plan = replace(plan, final=plan.initial, optimizer_state=start.optimizer)
             status = Status.NON_FINITE_NOMINAL
         elif not plan.status.usable:
@@ -142,7 +147,7 @@ class PDS:
     def _weigh(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], equal: Tensor
     ) -> Tensor | None:
-        """`[T, M]`, or None where a derivative is not finite."""
+        """Return the weights `[T, M]`, or None if a derivative is not finite."""
         scores = -costate_gradient(problem.model(nominal, last=True, states=False)).cpu()
         if not bool(torch.isfinite(scores).all()):
             return None
@@ -165,13 +170,13 @@ class PDS:
 
 
 def _by_plain_sgd(start: Start) -> Start:
-    """The same beginning with an optimiser that has no moments."""
+    """Return the same start with an optimiser that has no moments."""
     optimizer = OptimiserState(plain_sgd(start.optimizer.dynamics), (), start.optimizer.steps)
     return replace(start, optimizer=optimizer, state=optimizer.at(start.state.x))
 
 
 def _equal_weights(T: int, M: int, muted: Muted) -> Tensor:
-    """`[T, M]`, equal over the tasks that are not muted; over all where all of them are."""
+    """Return `[T, M]`, equal over the tasks that are not muted, or over all if all of them are."""
     weights = torch.ones(T, M, dtype=torch.float64, device="cpu")
     held = muted.held(T, M)
     if held is not None:

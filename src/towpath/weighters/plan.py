@@ -1,4 +1,4 @@
-"""A plan: the weights of a window, what they are worth, and the state that they lead to."""
+"""A plan: the weights of a window, their cost, and the state that training with them leads to."""
 
 import html
 import io
@@ -24,19 +24,19 @@ WIDTH, COLUMNS, ROWS = 110, 10, 20
 
 @dataclass(frozen=True, eq=False)
 class BuffersMoved:
-    """The buffers of a model that training moves (running statistics), before and after."""
+    """The buffers of a model that training changes (running statistics), before and after."""
 
     before: Mapping[str, Tensor] = field(default_factory=dict)
     after: Mapping[str, Tensor] = field(default_factory=dict)
 
     @classmethod
     def between(cls, before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> "BuffersMoved":
-        """Those that differ."""
+        """Return the buffers whose values differ before and after training."""
         names = [name for name in before if not torch.equal(before[name], after[name])]
         return cls({name: before[name] for name in names}, {name: after[name] for name in names})
 
     def check(self, model: nn.Module) -> None:
-        """ValueError unless the model holds what it held before."""
+        """Raise a ValueError unless the model's buffers still have their values from before."""
         held = dict(model.named_buffers())
         for name, value in self.before.items():
             if name not in held or not torch.equal(held[name], value):
@@ -47,7 +47,7 @@ class BuffersMoved:
                 )
 
     def write(self, model: nn.Module) -> None:
-        """Leave the model's buffers as training would."""
+        """Set the model's buffers to their values after training."""
         held = dict(model.named_buffers())
         with torch.no_grad():
             for name, value in self.after.items():
@@ -73,16 +73,16 @@ class Plan:
     beta: float
     """precision of the prior that was used; infinite where uniform weights were kept on purpose"""
     agreement: float | None
-    """cosine of what two halves of the targets ask for; None without targets"""
+    """cosine of the deviations that two halves of the targets suggest; None without targets"""
     curvature_ratio: float
-    """largest eigenvalue of F_u' V F_u over beta: how far from a plain gradient step"""
-    # what the tasks said along the way
+    """largest eigenvalue of F_u' V F_u over beta; 0 where planning is a plain gradient step"""
+    # losses and accuracies along the way
     losses: Tensor
     """`[T, M]`, before each step; as far as training got where the nominal is not finite"""
     accuracies: Tensor | None
     bad: Muted
     """tasks and targets whose loss or gradient is not finite: leave them out, and plan again"""
-    # what it took
+    # the work it took
     evaluations: float
     """mini-batch evaluations of losses and gradients"""
     sketches: float
@@ -94,12 +94,12 @@ class Plan:
     optimizer_state: OptimiserState = field(repr=False)
     """the pure optimiser state after the window"""
     weighter_state: dict[str, Any] = field(default_factory=dict)
-    """what a weighter remembers from one window to the next; plain numbers, strings and lists"""
+    """the weighter's state for the next window; plain numbers, strings and lists"""
     products: float = 0.0
-    """mini-batches of Hessian products, one a task: what `adjoint="exact"` takes"""
+    """mini-batches of Hessian products, one per task: what `adjoint="exact"` takes"""
     query_share: float = 1.0
     """share of each query set that was planned on; below 1 the costs are estimates from it, of
-    every other task of the mini-batches that were looked at"""
+    every other task of the mini-batches that were evaluated"""
     part_evaluations: float = 0.0
     """mini-batch evaluations on that share of the query sets"""
     buffers: BuffersMoved = field(default_factory=BuffersMoved, repr=False)
@@ -112,31 +112,36 @@ class Plan:
 
     @property
     def actual_decrease(self) -> float:
-        """How much the true cost fell below the nominal's; never negative, but for chance where
-        the plan was made on a part of the query sets."""
+        """By how much the true cost is below the nominal's.
+
+        It is never negative, except by chance where the plan was made on a part of the query sets.
+        """
         return self.nominal_cost - self.cost
 
     @property
     def spread(self) -> float:
-        """Centred relative spread: the largest distance of a weight from its mini-batch's mean,
-        over that mean. 0 for uniform weights."""
+        """The largest distance of a weight from its mini-batch's mean, relative to that mean.
+
+        It is 0 for uniform weights.
+        """
         mean = self.weights.double().mean(1, keepdim=True)
         return float(((self.weights.double() - mean).abs() / mean.clamp_min(1e-300)).max())
 
     @property
     def effective_tasks(self) -> Tensor:
-        """Effective number of tasks `(sum w)^2 / sum w^2` of each mini-batch, `[T]`."""
+        """The effective number of tasks `(sum w)^2 / sum w^2` of each mini-batch, `[T]`."""
         w = self.weights.double()
         return w.sum(1).square() / w.square().sum(1).clamp_min(1e-300)
 
     def apply_(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Leave the model and the optimiser as T weighted steps of torch.optim would.
+        """Bring the model and the optimiser to the state after T weighted steps of torch.optim.
 
-        Running statistics that are in use (norm layers in train mode) are left as by one evaluation
+        Running statistics that are in use (norm layers in train mode) are updated as by one
+        evaluation
         of each task, in task order, along the planned steps: every forward pass of it counts.
 
         Raises:
-            ValueError: if there is nothing to apply, or the model moved since the plan.
+            ValueError: if there is nothing to apply, or the model has changed since the plan.
         """
         if not self.status.usable:
             raise ValueError(f"This plan cannot be applied. {self.status.message}")
@@ -242,7 +247,7 @@ def _style(relative: float) -> str:
 
 
 def _tint(relative: float) -> str:
-    """White at uniform, green above, red below; full colour at twice and at zero."""
+    """Return a colour: white at uniform, green above, red below; full at twice and at zero."""
     strength = round(100 * min(1.0, abs(relative - 1.0)))
     hue = 140 if relative >= 1 else 10
     return f"hsl({hue},70%,{100 - strength // 2}%)"

@@ -1,4 +1,4 @@
-"""What training asks of a weighter."""
+"""The interface between training and a weighter."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -10,11 +10,11 @@ from towpath.weighters.start import ModelLike, OptimizerLike, Window
 
 
 class Weighter(Protocol):
-    """What training asks of a weighter."""
+    """The interface that training requires of a weighter."""
 
     @property
     def wants_targets(self) -> bool:
-        """Whether training gives it trusted tasks as targets."""
+        """Whether training passes trusted tasks as targets to this weighter."""
         ...
 
     def plan(
@@ -29,21 +29,21 @@ class Weighter(Protocol):
         state: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Plan:
-        """Weights of a window and the state that training with them leads to.
+        """Return the weights of a window and the state that training with them leads to.
 
         Args:
-            objective: losses of the tasks.
+            objective: evaluates the tasks' losses and gradients.
             model: an `nn.Module`, or a dict of parameters.
             optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
             window: T lists of M tasks.
             targets: T lists of trusted tasks, for a weighter that wants them.
-            muted: tasks to leave out because their numbers are not finite.
-            state: what the weighter remembered from the window before.
-            seed: all randomness of the plan.
+            muted: tasks to leave out because their loss or gradient is not finite.
+            state: the weighter's state after the previous window.
+            seed: the seed of all randomness of the plan.
         """
         ...
 
 
 def wants_targets(weighter: Weighter) -> bool:
-    """Whether a weighter wants trusted tasks; one of the user's that does not say does not."""
+    """Return whether a weighter wants trusted tasks; the default for a user's class is False."""
     return bool(getattr(weighter, "wants_targets", False))

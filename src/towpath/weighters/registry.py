@@ -1,4 +1,4 @@
-"""The weighters by the name that a recipe and `towpath compare` give them."""
+"""The registry of weighters, by the name that a recipe and `towpath compare` give them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -25,7 +25,7 @@ from towpath.weighters.tow.options import TOW
 
 @dataclass(frozen=True)
 class WeighterEntry:
-    """How a weighter is made."""
+    """A registered weighter: its class, the options of a preset, and its card."""
 
     make: Callable[..., Weighter]
     presets: Mapping[str, Any] = field(default_factory=dict)
@@ -35,13 +35,13 @@ class WeighterEntry:
 
     @property
     def card(self) -> Card:
-        """What `towpath weighters` says of it."""
+        """The description of the weighter that `towpath weighters` prints."""
         card = self.own_card or getattr(self.make, "card", None)
         assert isinstance(card, Card), f"{self.make} is registered and has no card"
         return card
 
     def wants_targets(self, options: Mapping[str, Any]) -> bool:
-        """Whether the weighter with these options wants trusted tasks, without making it."""
+        """Return whether the weighter would want trusted tasks with these options."""
         known = {**self.presets, **options}
         return bool(known.get("wants_targets", getattr(self.make, "wants_targets", False)))
 

@@ -4,5 +4,5 @@ from towpath.objective.draws import derived_seed
 
 
 def stage_seed(seed: int, stage: int) -> int:
-    """One seed per window and stage: the same masks and signs wherever costs are compared."""
+    """Return one seed per window and stage, so that compared costs use the same random draws."""
     return derived_seed(seed, stage)

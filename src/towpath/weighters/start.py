@@ -1,9 +1,9 @@
-"""Where a plan begins: a model and an optimiser, real or pure, and a window of tasks.
+"""The start of a plan: a model and an optimiser, real or pure, and a window of tasks.
 
 `model` is an `nn.Module` with a `torch.optim` object, or a dictionary of parameters with the state
-that `tp.Adam(lr=...).init(params)` gives. Nothing that comes in is changed; a model's buffers
-(which `functional_call` does update in train mode) are put back after every evaluation, and what
-training makes of them goes along with the trajectory.
+from `tp.Adam(lr=...).init(params)`. The arguments are not changed: a model's buffers (which
+`functional_call` does update in train mode) are restored after every evaluation, and their values
+under training are stored with the trajectory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ OptimizerLike = torch.optim.Optimizer | OptimiserState
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The state before the first step of a window."""
+    """The state of model and optimiser before the first step of a window."""
 
     layout: Layout
     optimizer: OptimiserState
@@ -41,7 +41,7 @@ class Start:
 
     @classmethod
     def of(cls, model: ModelLike, optimizer: OptimizerLike) -> "Start":
-        """Read the model and the optimiser; ValueError for what is not modelled."""
+        """Read the model and the optimiser; raise a ValueError for what is not modelled."""
         with evaluating():  # not in the middle of a pass that another thread's plan makes
             params, held = _read(model, optimizer)
             live = LiveModel.of(model if isinstance(model, nn.Module) else None)
@@ -63,17 +63,17 @@ class Start:
         return cls(layout, held, held.at(x), live, buffers)
 
     def untouched(self, evaluate: Callable[[], Answer]) -> Answer:
-        """An evaluation that leaves the model as it is."""
+        """Run an evaluation and restore the model afterwards."""
         with evaluating(), self.live.at(self.buffers):
             return evaluate()
 
     def training(
         self, before: Values, evaluate: Callable[[], Evaluation], ranks: Ranks
     ) -> tuple[Evaluation, Values]:
-        """An evaluation of tasks that are trained on, and what its passes make of the buffers.
+        """Evaluate tasks that are trained on; return the result and the buffers after it.
 
-        A function of the user's writes to the model's buffers itself, task after task; a learner
-        reports what its passes add to them. The model stays as it is.
+        A user's function writes to the model's buffers itself, task after task; a learner reports
+        the updates of its passes. The model itself is restored.
         """
         with evaluating(), self.live.at(before):
             here = evaluate()
@@ -117,7 +117,7 @@ def _shapes(layout: Layout) -> str:
 
 
 def check_call(objective: object, seed: object) -> None:
-    """ValueError for an objective or a seed of the wrong kind."""
+    """Raise a ValueError for an objective or a seed of the wrong kind."""
     if not isinstance(objective, Objective):
         raise ValueError(
             f"objective is of type {type(objective).__name__}; expected a tp.Objective. Make one "
@@ -128,7 +128,7 @@ def check_call(objective: object, seed: object) -> None:
 
 
 def checked_window(window: Window) -> list[list[Any]]:
-    """T lists of M tasks, all of one length, or a ValueError."""
+    """Return the window as T lists of M tasks; raise a ValueError if their lengths differ."""
     batches = _lists("window", window)
     sizes = [len(batch) for batch in batches]
     if min(sizes) == 0 or len(set(sizes)) > 1:
@@ -140,7 +140,7 @@ def checked_window(window: Window) -> list[list[Any]]:
 
 
 def checked_targets(targets: Window | None, horizon: int) -> list[list[Any]] | None:
-    """T lists of any number of target tasks, at least one in all, or a ValueError."""
+    """Return T lists of targets, at least one in all; raise a ValueError for anything else."""
     if targets is None:
         return None
     batches = _lists("targets", targets)

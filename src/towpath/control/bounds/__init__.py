@@ -19,7 +19,7 @@ BOUNDS: dict[BoundsKind, Bounds] = {
 
 
 def bounds_of(choice: BoundsKind | Bounds) -> Bounds:
-    """The bounds that a word stands for; bounds of the user's own are returned as they are."""
+    """Return the bounds that a word stands for; a `Bounds` object is returned unchanged."""
     return choice if isinstance(choice, Bounds) else BOUNDS[choice]
 
 

@@ -1,4 +1,4 @@
-"""Weights that are at least 0, by shortening the step."""
+"""Bounds that keep every weight at 0 or above by shortening the step."""
 
 from dataclasses import dataclass
 

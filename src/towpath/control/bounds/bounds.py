@@ -2,7 +2,7 @@
 
 There are two families. `ClosedLoop` bounds follow the gains of a sweep and refuse steps that leave
 the feasible weights. `Convex` bounds solve the condensed problem over a convex set for each
-mini-batch, so that every step stays inside. A new convex set only has to say how weights are
+mini-batch, so that every step stays inside. A new convex set only has to define how weights are
 projected onto it:
 
     class AtMostTwice(Convex):
@@ -30,8 +30,8 @@ from towpath.control.sweep import ValueKind
 class Bounds(ABC):
     """Which weights of a mini-batch are feasible.
 
-    `held` says in all methods which weights (bool, of the same shape) belong to tasks that have no
-    effect; None where every task has one.
+    In all methods, `held` (bool, of the weights' shape) marks the weights of tasks that have no
+    effect; it is None where every task has one.
     """
 
     wants_states: ClassVar[bool] = False
@@ -46,31 +46,31 @@ class Bounds(ABC):
         prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
-        """Which way to go from a trajectory, or why there is no way.
+        """Return the direction that improves a trajectory, or a status that says why there is none.
 
         Args:
             model: the linear-quadratic model of the trajectory.
-            actions: `[T, M]`, those of the trajectory.
+            actions: `[T, M]`, the actions of the trajectory.
             states: its states z_t `[k, P]`; may be empty unless `wants_states`.
             prior: the prior of the weights.
-            value: which value function the gains of a feedback come from.
+            value: the value function from which the feedback gains are computed.
         """
 
     def allows(self, action: Tensor) -> bool:
-        """Whether the action `[M]` of a trial is feasible: no weight is negative."""
+        """Return whether the action `[M]` of a trial is feasible: here, no weight is negative."""
         return not bool((action < 0).any())
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:  # noqa: ARG002
-        """Feasible weights `[T, M]` in place of nominal ones that need not be."""
+        """Return feasible weights `[T, M]` to replace nominal ones that may be infeasible."""
         return actions
 
     def followed(self, gradient: Tensor, held: Tensor | None = None) -> Tensor:  # noqa: ARG002
-        """The part of a gradient `[T, M]` in the weights that feasible weights can follow."""
+        """Return the part of a gradient `[T, M]` that weights can follow and stay feasible."""
         return gradient
 
 
 class ClosedLoop(Bounds):
-    """Bounds whose direction is the feedback of a sweep; a trial that leaves them is refused."""
+    """Bounds that follow the gains of a sweep; a trial that leaves the bounds is rejected."""
 
     wants_states = True
 
@@ -82,29 +82,30 @@ class ClosedLoop(Bounds):
         prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
-        """The gains of the sweep.
+        """Return the direction given by the feedback gains of a sweep.
 
         Args:
             model: the linear-quadratic model of the trajectory.
-            actions: `[T, M]`, those of the trajectory.
+            actions: `[T, M]`, the actions of the trajectory.
             states: its states z_t `[k, P]`.
             prior: the prior of the weights.
-            value: which value function the gains come from.
+            value: the value function from which the gains are computed.
         """
         return feedback(model, actions, states, prior, value)
 
 
 class Convex(Bounds):
-    """Bounds that are a convex set for each mini-batch; `project` is all that a set must say."""
+    """Bounds that are a convex set for each mini-batch; a subclass only has to define `project`."""
 
     @abstractmethod
     def project(self, weights: Tensor, held: Tensor | None = None) -> Tensor:
-        """The feasible weights nearest to `weights [..., M]`, float64."""
+        """Return the feasible weights nearest to `weights [..., M]`, in float64."""
 
     def minimise(self, programme: Programme) -> Solution:
-        """The feasible weights with the least value of a quadratic programme.
+        """Return the feasible weights that minimise a quadratic programme.
 
-        Projected steps work for every set; a set with a better method of its own overrides this.
+        Projected gradient steps work for every convex set; override this where a set has a better
+        method.
         """
         return solve_projected(programme, self.project)
 
@@ -112,21 +113,21 @@ class Convex(Bounds):
         self,
         model: Model,
         actions: Tensor,
-        states: Sequence[Tensor],  # noqa: ARG002  an open loop does not look at the states
+        states: Sequence[Tensor],  # noqa: ARG002  an open loop does not depend on the states
         prior: ActionPrior,
         value: ValueKind,  # noqa: ARG002  the condensed problem is exact
     ) -> Direction | Status:
-        """The best feasible weights of the condensed problem.
+        """Return the direction towards the best feasible weights of the condensed problem.
 
         Args:
             model: the linear-quadratic model of the trajectory.
-            actions: `[T, M]`, those of the trajectory.
-            states: not looked at.
+            actions: `[T, M]`, the actions of the trajectory.
+            states: unused, because the solution is open loop.
             prior: the prior of the weights.
-            value: not looked at.
+            value: unused, because the condensed problem is exact.
         """
         return constrained(model, actions, prior, self)
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:
-        """The feasible weights nearest to the nominal ones."""
+        """Return the feasible weights nearest to the nominal ones."""
         return self.project(actions, held)

@@ -1,4 +1,4 @@
-"""Weights that are at least 0."""
+"""Bounds that keep every weight at 0 or above."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ class Project(Convex):
     """`w >= 0`: weights that would become negative stay at 0 while the others move on."""
 
     def project(self, weights: Tensor, held: Tensor | None = None) -> Tensor:  # noqa: ARG002
-        """Negative weights become 0."""
+        """Replace each negative weight by 0, which is the nearest feasible value."""
         return weights.clamp_min(0.0)
 
     def minimise(self, programme: Programme) -> Solution:
-        """By an active-set method: weights at the bound are exactly 0."""
+        """Solve the programme by an active-set method: weights at the bound are exactly 0."""
         return solve(programme.H, programme.g, programme.base.reshape(-1))

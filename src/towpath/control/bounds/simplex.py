@@ -1,4 +1,4 @@
-"""Weights that are at least 0 and sum to 1 in each mini-batch."""
+"""Bounds that keep the weights of each mini-batch on the probability simplex."""
 
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ from towpath.control.quadratic import Programme, Solution, project_simplex, solv
 
 @dataclass(frozen=True)
 class Simplex(Convex):
-    """`w >= 0` and `sum(w) = 1`: only the mix of tasks changes, and held tasks weigh 0."""
+    """`w >= 0` and `sum(w) = 1`: only the mix of tasks changes; tasks without effect weigh 0."""
 
     def project(self, weights: Tensor, held: Tensor | None = None) -> Tensor:
-        """Euclidean projection of each row onto the probability simplex."""
+        """Project each row of weights onto the probability simplex, in the Euclidean norm."""
         M = weights.shape[-1]
         still = None if held is None else held.cpu().numpy().reshape(-1, M)
         rows = project_simplex(weights.cpu().numpy().reshape(-1, M), still)
         return torch.from_numpy(rows).reshape(weights.shape).to(weights.device)
 
     def minimise(self, programme: Programme) -> Solution:
-        """By an active-set method that keeps the sums of the mini-batches."""
+        """Solve the programme by an active-set method that keeps each mini-batch's sum."""
         base, held = programme.base, programme.held
         # float32 weights sum to 1 up to rounding only; float64 ones are left as they are
         sums = base.sum(1, keepdims=True)
@@ -33,12 +33,12 @@ class Simplex(Convex):
         return solve(programme.H, programme.g, start, base.shape[1], still)
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:
-        """The same weights without those of held tasks, which the others share."""
+        """Set the weights of tasks without effect to 0 and rescale the others to sum to 1."""
         if held is None:
             return actions
         actions = actions.masked_fill(held, 0.0)
         return actions / actions.sum(1, keepdim=True)
 
     def followed(self, gradient: Tensor, held: Tensor | None = None) -> Tensor:
-        """Each mini-batch's gradient less its mean, which the sum of the weights forbids."""
+        """Subtract its mean from each mini-batch's gradient, as the sum of weights is fixed."""
         return centred(gradient, held)

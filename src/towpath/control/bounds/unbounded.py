@@ -1,4 +1,4 @@
-"""Actions without bounds."""
+"""Actions without bounds, for weights that are feasible by construction."""
 
 from dataclasses import dataclass
 
@@ -12,5 +12,5 @@ class Unbounded(ClosedLoop):
     """Every action is feasible: for logits, whose weights are positive by themselves."""
 
     def allows(self, action: Tensor) -> bool:  # noqa: ARG002
-        """Whatever the action is."""
+        """Return True, because every action is feasible."""
         return True

@@ -1,6 +1,6 @@
-"""Rules: weighters that look at one mini-batch at a time, one family a file.
+"""Rules: weighters that decide one mini-batch at a time, one family per file.
 
-    rule           what all rules share: `weights(batch, state)`, stepped through a window
+    rule           what all rules share: `weights(batch, state)`, applied through a window
     uniform        equal weights, and random ones as a control
     exploration    more weight on hard tasks, or on easy ones (the paper's baselines)
     agreement      gradients alone: agreement, the least-norm point; the oracle of experiments
@@ -8,14 +8,14 @@
     balancing      groups balanced by their pace or their noise
     selection      only the tasks of low loss
     schedule       equal weights first, then trusted tasks only
-    influence      what a task does for the targets, to first order
-    lookahead      the same after a step that was tried
+    influence      the effect of a task on the targets, to first order
+    lookahead      the same after a trial step
     network        a weight learnt as a function of the loss
-    matching       tasks whose inputs look like the targets'
+    matching       tasks whose inputs resemble the targets'
     scheduler      a recurrent network that draws tasks
 
-    groups, clusters, trained       what several of them share: kinds of tasks, a small Adam
-    minibatch, targets, site        what a rule sees
+    groups, clusters, trained       shared by several rules: kinds of tasks, a small Adam
+    minibatch, targets, site        the data that a rule gets
 
-A rule of a user's derives from the same base class and is treated as ours are.
+A user's rule derives from the same base class and is treated in the same way.
 """

@@ -32,7 +32,7 @@ class GradientAgreement(MiniBatchWeighter):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Inner products with the summed gradient, clamped at 0 and normalised."""
+        """Clamp the inner products with the summed gradient at 0 and normalise them."""
         inner = (batch.gradients @ batch.gradients.sum(0)).double().clamp_min(0.0)
         total = inner.sum()
         if float(total) == 0.0:  # all gradients vanish
@@ -59,7 +59,7 @@ class MGDA(MiniBatchWeighter):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The quadratic programme on the simplex."""
+        """Solve the quadratic programme for the least-norm point of the gradients' hull."""
         J = batch.gradients.double()
         gram = (J @ J.T).cpu().numpy()
         largest = float(np.diag(gram).max())
@@ -86,7 +86,7 @@ class Oracle(MiniBatchWeighter):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Uniform over the tasks that are not marked as mislabelled."""
+        """Share the weight equally among the tasks that are not marked as mislabelled."""
         marked = [0.0 if info.get("mislabelled") else 1.0 for info in batch.infos]
         clean = batch.losses.new_tensor(marked)
         return clean / clean.sum().clamp_min(1.0), state

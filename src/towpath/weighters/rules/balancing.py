@@ -56,11 +56,11 @@ class FAMO(MiniBatchWeighter):
         at_least("FAMO", "weight_decay", self.weight_decay, 0.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"xi": {}, "loss": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Learn from how the groups moved since they were last seen, then weigh."""
+        """Train xi on the change of the groups' losses since they last appeared, then weigh."""
         groups = groups_of(batch)
         losses = batch.losses.double().cpu().clamp_min(SMALLEST_LOSS)
         now, before = means(losses, groups), state["loss"]
@@ -105,11 +105,11 @@ class DWA(MiniBatchWeighter):
             raise ValueError("DWA found temperature=0; expected a number above 0, such as 2.")
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"last": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The softmax of the ratios known before this mini-batch."""
+        """Return the softmax of the loss ratios known before this mini-batch."""
         groups = groups_of(batch)
         last: dict[str, list[float]] = state["last"]
         now = means(batch.losses.double().cpu().clamp_min(SMALLEST_LOSS), groups)
@@ -146,11 +146,11 @@ class Uncertainty(MiniBatchWeighter):
         at_least("Uncertainty", "rate", self.rate, 0.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"s": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The weights at s, then a step of s."""
+        """Return the weights at the current s, and train s by one step."""
         groups = groups_of(batch)
         s = with_groups(state["s"], groups, 0.0)
         scale = {g: math.exp(min(-row[0], LARGEST_EXPONENT)) for g, row in s.items()}

@@ -16,7 +16,7 @@ Centre = dict[str, Any]
 
 
 def clustered(tasks: Sequence[Sequence[str]], count: int, seed: int) -> list[Centre]:
-    """The centres of Lloyd's algorithm from `count` tasks that the seed draws.
+    """Return the centres of Lloyd's algorithm, started from `count` tasks that the seed draws.
 
     It ends when no task changes its cluster. A cluster without a task keeps its centre.
     """
@@ -46,7 +46,7 @@ def clustered(tasks: Sequence[Sequence[str]], count: int, seed: int) -> list[Cen
 
 
 def nearest(centres: Sequence[Mapping[str, Any]], classes: Sequence[str]) -> int:
-    """The number of the cluster whose centre is nearest to a task of these classes."""
+    """Return the index of the cluster whose centre is nearest to a task of these classes."""
     own = set(classes)
     distances = [
         centre["norm"] - 2 * sum(centre["shares"].get(name, 0.0) for name in sorted(own))

@@ -24,10 +24,10 @@ Array = npt.NDArray[np.float64]
 
 
 class Prior(Protocol):
-    """A density p on positive weights."""
+    """The interface of a prior: a density p on positive weights."""
 
     def maximise(self, scores: Array) -> Array:
-        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        """Return the weights u `[M]` that maximise `u . scores + ln p(u)`."""
         ...
 
 
@@ -47,8 +47,8 @@ class Dirichlet:
         at_least("Dirichlet", "concentration", self.concentration, 0.0)
 
     def maximise(self, scores: Array) -> Array:
-        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
-        from scipy.optimize import brentq  # here, for `import towpath` is to be quick
+        """Return the weights u `[M]` that maximise `u . scores + ln p(u)`."""
+        from scipy.optimize import brentq  # here: it would slow `import towpath`
 
         gaps = scores.max() - scores  # >= 0
         a = self.concentration - 1.0
@@ -86,7 +86,7 @@ class Gamma:
             )
 
     def maximise(self, scores: Array) -> Array:
-        """argmax over u of `u . scores + ln p(u)`, `[M]`."""
+        """Return the weights u `[M]` that maximise `u . scores + ln p(u)`."""
         a = self.concentration - 1.0
         rate = a * len(scores) if self.rate is None else self.rate
         if float(scores.max()) >= rate:
@@ -99,7 +99,7 @@ class Gamma:
 
 @dataclass(frozen=True)
 class _ByLoss(MiniBatchWeighter):
-    """Shared by both: a prior and the sign of the losses.
+    """The base of both rules: a prior on the weights.
 
     Args:
         concentration: of the Dirichlet prior (the paper tried 0.2, 1.2 and 5).
@@ -130,7 +130,7 @@ class Exploration(_ByLoss):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """argmin -u.l - ln p(u)."""
+        """Return the weights u that minimise `-u.l - ln p(u)`."""
         return batch.losses.new_tensor(self._weigh(batch.losses)), state
 
 
@@ -147,5 +147,5 @@ class Exploitation(_ByLoss):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """argmin u.l - ln p(u)."""
+        """Return the weights u that minimise `u.l - ln p(u)`."""
         return batch.losses.new_tensor(self._weigh(-batch.losses)), state

@@ -1,8 +1,10 @@
-"""Tasks by group: what rules with a weight for each group share.
+"""Tasks by group: helpers of the rules that have a weight for each group.
 
-A task's group is `info["group"]`; tasks that name none make up one group, `""`. What a rule
-remembers of a group stays as long as the training, so that its state grows with the number of
-groups of the data and not with the number of steps.
+A task's group is `info["group"]`; tasks that name none make up one group, `""`. A rule's memory of
+a
+group lasts for the whole training, so that its state grows with the number of groups of the data
+and
+not with the number of steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +16,12 @@ from towpath.weighters.rules.minibatch import MiniBatch
 
 
 def groups_of(batch: MiniBatch) -> list[str]:
-    """The group of each task."""
+    """Return the group of each task of a mini-batch."""
     return [str(info.get("group", "")) for info in batch.infos]
 
 
 def sums(values: Tensor, groups: Sequence[str]) -> dict[str, float]:
-    """The sum of a value `[M]` over the tasks of each group, groups in order of appearance."""
+    """Return the sum of a value `[M]` over each group's tasks, groups in order of appearance."""
     found = dict.fromkeys(groups, 0.0)
     for group, value in zip(groups, values.double().tolist(), strict=True):
         found[group] += value
@@ -27,15 +29,15 @@ def sums(values: Tensor, groups: Sequence[str]) -> dict[str, float]:
 
 
 def means(values: Tensor, groups: Sequence[str]) -> dict[str, float]:
-    """The mean of a value `[M]` over the tasks of each group."""
+    """Return the mean of a value `[M]` over the tasks of each group."""
     return {group: total / groups.count(group) for group, total in sums(values, groups).items()}
 
 
 def each(weights: Mapping[str, float], groups: Sequence[str]) -> Tensor:
-    """`[M]`, float64: every task has the weight of its group."""
+    """Return weights `[M]`, float64, in which every task has the weight of its group."""
     return torch.tensor([weights[group] for group in groups], dtype=torch.float64, device="cpu")
 
 
 def shared(weights: Mapping[str, float], groups: Sequence[str]) -> Tensor:
-    """`[M]`, float64: the tasks of a group share its weight equally."""
+    """Return weights `[M]`, float64, in which the tasks of a group share its weight equally."""
     return each({group: weights[group] / groups.count(group) for group in set(groups)}, groups)

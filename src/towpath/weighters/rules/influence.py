@@ -1,4 +1,4 @@
-"""Rules that weigh a task by what it does for the targets, one step ahead.
+"""Rules that weigh a task by its effect on the targets, one step ahead.
 
 `v` is the gradient of the targets' summed loss, `g_i` a task's gradient and `s_i` its influence in
 the optimiser's own geometry (`towpath.weighters.rules.targets`).
@@ -42,7 +42,7 @@ class L2RW(MiniBatchWeighter):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Inner products with the targets' gradient, clamped at 0 and normalised."""
+        """Clamp the inner products with the targets' gradient at 0 and normalise them."""
         inner = batch.along(batch.targets.gradient).double().clamp_min(0.0)
         total = inner.sum()
         return (inner / total if float(total) > 0 else inner), state
@@ -88,7 +88,7 @@ class OPUS(MiniBatchWeighter):
                 raise ValueError("OPUS found sample=0; expected a share above 0, such as 0.5.")
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The softmax, or a draw from it."""
+        """Return the softmax of the influences, or a draw from it if `sample` is set."""
         s = batch.targets.influence().double()
         deviation = s.std(correction=0)
         scores = s / (self.tau * deviation) if float(deviation) > 0 else torch.zeros_like(s)
@@ -105,8 +105,11 @@ class OPUS(MiniBatchWeighter):
 
 
 def drawn(scores: Tensor, k: int, seed: int) -> Tensor:
-    """The tasks `[k]` of k draws without replacement, each with the chances `softmax(scores)` over
-    the tasks that are left, in their order: the largest scores with Gumbel noise."""
+    """Return the indices `[k]` of k tasks drawn without replacement, in the order of the draws.
+
+    Each draw has the chances `softmax(scores)` over the tasks that are left: the result is that of
+    the largest scores with Gumbel noise.
+    """
     generator = torch.Generator().manual_seed(seed)
     uniform = torch.rand(len(scores), generator=generator, dtype=torch.float64, device="cpu")
     noise = -torch.log(-torch.log(uniform.clamp_min(torch.finfo(torch.float64).tiny)))
@@ -145,11 +148,11 @@ class DoGE(MiniBatchWeighter):
         between("DoGE", "floor", self.floor, 0.0, 1.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"log": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """A step of ascent, then the groups' weights."""
+        """Take a step of ascent, then return the groups' weights."""
         groups = groups_of(batch)
         influence = means(batch.targets.influence(), groups)
         log = {**dict.fromkeys(influence, 0.0), **state["log"]}

@@ -1,4 +1,4 @@
-"""Rules that take a step, look at the targets there, and correct the weights that led to it.
+"""Rules that take a trial step, evaluate the targets there, and correct the weights of the step.
 
 `s_i` is the influence of a task at that step (`towpath.weighters.rules.targets`): how much one more
 unit of its weight lowers the targets' loss.
@@ -25,7 +25,7 @@ from towpath.weighters.rules.trained import step_groups, with_groups
 UNKNOWN = ""
 """the kind of a task before there are clusters"""
 LARGEST = 0.5
-"""bound of what NestedMAML adds to a weight, before its rate"""
+"""largest amount that NestedMAML adds to a weight, before its rate"""
 RADIUS = 0.01
 """how far from x Auto-Lambda's authors evaluate the losses for a difference"""
 
@@ -59,7 +59,7 @@ class MWLMAML(MiniBatchWeighter):
         at_least("MWLMAML", "rounds", self.rounds, 0)
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The weights after the last projection."""
+        """Return the weights after `rounds` steps of projected ascent."""
         M = len(batch)
         w = np.full(M, 1.0 / M)
         for _ in range(self.rounds):
@@ -106,11 +106,11 @@ class AutoLambda(MiniBatchWeighter):
         at_least("AutoLambda", "start", self.start, 0.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"lambda": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """A step of lambda, then its weights."""
+        """Train lambda by one step, then return the weights that it gives."""
         groups = groups_of(batch)
         held = with_groups(state["lambda"], groups, self.start)
         u = each({group: row[0] for group, row in held.items()}, groups)
@@ -121,7 +121,7 @@ class AutoLambda(MiniBatchWeighter):
         return each({group: row[0] for group, row in moved.items()}, groups), {"lambda": moved}
 
     def _by_differences(self, batch: MiniBatch, u: Tensor) -> Tensor:
-        """`lr g_i . v`, from the tasks' losses at two points."""
+        """Return `lr g_i . v`, estimated from the tasks' losses at two points."""
         targets = batch.targets
         direction = targets.rates * targets.ahead(u, sgd=not targets.by_sgd).gradient
         length = float(direction.norm())
@@ -175,11 +175,11 @@ class Nested(MiniBatchWeighter):
         at_least("Nested", "first", self.first, self.clusters)
 
     def initial_state(self) -> Memory:
-        """No weight that moved, no task seen, no cluster."""
+        """Return a state without changed weights, tasks or clusters."""
         return {"w": {}, "seen": [], "centres": []}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The kinds of the tasks, a step of their weights, and these weights."""
+        """Find the kinds of the tasks, train their weights by one step, and return them."""
         M = len(batch)
         kinds, state = self._kinds(batch, state)
         start = 1.0 / M if self.scale_free else 1.0 / self.clusters
@@ -197,7 +197,7 @@ class Nested(MiniBatchWeighter):
         return each(w, kinds) / M, {**state, "w": kept}
 
     def _kinds(self, batch: MiniBatch, state: Memory) -> tuple[list[str], Memory]:
-        """The kind of each task, and the state with what was learnt of kinds."""
+        """Return the kind of each task, and the state with what was learnt about kinds."""
         classes = [
             None if info.get("group") else sorted({str(c) for c in info.get("classes", ())})
             for info in batch.infos

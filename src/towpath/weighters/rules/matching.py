@@ -1,4 +1,4 @@
-"""Weights that make the mini-batch look like the targets, whatever the losses say."""
+"""Weights that make the inputs of the mini-batch resemble the targets', whatever the losses."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ class AlphaMAML(MiniBatchWeighter):
     that between a task's and the targets': the maximum mean discrepancy of the weighted mini-batch
     to the targets. The kernel is `exp(-d^2 / (2 h^2))`, h^2 the median of the squared distances
     between all points. Features are the learner's embedding, or the flattened inputs where it has
-    none. Labels are not looked at: those of an episode mean nothing in another one.
+    none. Labels are not used: those of an episode mean nothing in another one.
 
     Args:
         ridge: how much equal weights are preferred.
@@ -52,7 +52,7 @@ class AlphaMAML(MiniBatchWeighter):
         at_least("AlphaMAML", "ridge", self.ridge, 0.0)
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The quadratic programme on the simplex."""
+        """Minimise the discrepancy to the targets, a quadratic programme on the simplex."""
         M = len(batch)
         if len(batch.targets) == 0:
             return equal(batch), state
@@ -66,7 +66,7 @@ class AlphaMAML(MiniBatchWeighter):
 
 
 def mean_kernels(sets: list[Array]) -> Array:
-    """`[n, n]`: the mean of the kernel over all pairs of points of two sets `[Q, D]`."""
+    """Return `[n, n]`, the mean of the kernel over all pairs of points of two sets `[Q, D]`."""
     points = np.concatenate(sets)
     norms = (points**2).sum(1)
     squared = np.maximum(norms[:, None] + norms[None] - 2 * points @ points.T, 0.0)

@@ -1,4 +1,4 @@
-"""What a rule remembers from one mini-batch of a training to the next."""
+"""The type of a rule's state, which lasts from one mini-batch of a training to the next."""
 
 from typing import Any
 

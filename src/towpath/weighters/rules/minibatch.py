@@ -1,7 +1,7 @@
-"""What a rule sees of one mini-batch of M tasks.
+"""The data of one mini-batch of M tasks that a rule sees.
 
     losses     [M]      query loss of each task at the current parameters x
-    gradients  [M, P]   one row a task
+    gradients  [M, P]   one row per task
     infos               the tasks' info dictionaries (group, classes, ...), empty for plain tasks
     step                mini-batches that the rule has seen before this one, over the whole training
     tasks               the tasks themselves, and `features()` of their query inputs
@@ -24,7 +24,7 @@ from towpath.weighters.rules.targets import Targets
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """What a rule may ask of a mini-batch's tasks beyond losses and gradients, each for a price."""
+    """Evaluations of a mini-batch's tasks beyond losses and gradients, each at extra cost."""
 
     features: Callable[[], list[Tensor]] | None = None
     """the query inputs `[Q, D]` of each task, as the learner embeds them"""
@@ -42,12 +42,12 @@ class MiniBatch:
 
     Args:
         losses: `[M]`.
-        gradients: `[M, P]`, or a function that computes them when they are asked for.
-        infos: one dictionary a task; None for tasks that say nothing of themselves.
+        gradients: `[M, P]`, or a function that computes them on first use.
+        infos: one dictionary per task; None for tasks without information.
         step: mini-batches seen before this one.
         tasks: the tasks themselves.
         along: computes the inner products of the gradients with a direction.
-        looks: what else can be asked of the tasks.
+        looks: further evaluations of the tasks.
         targets: the trusted tasks, for a rule that wants them.
     """
 
@@ -75,17 +75,19 @@ class MiniBatch:
 
     @cached_property
     def gradients(self) -> Tensor:
-        """`[M, P]`; gathered from all ranks where several share the tasks."""
+        """The gradients `[M, P]`, gathered from all ranks where several share the tasks."""
         given = self._gradients
         return given if isinstance(given, Tensor) else given()
 
     def along(self, direction: Tensor) -> Tensor:
-        """`g_i . direction  [M]`: ranks that share the tasks send a number a task for it, where
-        `gradients` would send P."""
+        """Return the inner products `g_i . direction  [M]`.
+
+        Ranks that share the tasks send one number per task for it; for `gradients` they send P.
+        """
         return self.gradients @ direction if self._along is None else self._along(direction)
 
     def losses_at(self, moved: Tensor) -> Tensor:
-        """`[M]`: the losses at `x + moved`, for a forward pass a task."""
+        """Return the losses `[M]` at `x + moved`, at one forward pass per task."""
         if self._looks.losses_at is None:
             raise ValueError(
                 "This mini-batch was made without losses elsewhere; expected the one that a plan "
@@ -94,14 +96,17 @@ class MiniBatch:
         return self._looks.losses_at(moved)
 
     def support_gradients(self) -> Tensor | None:
-        """`[M, P]`: the gradients of the tasks' losses on their own support sets, after the same
-        adaptation, for an evaluation a task; None where the learner has no inner loop."""
+        """Return the gradients `[M, P]` of the tasks' losses on their own support sets.
+
+        They are taken after the same adaptation and cost one evaluation per task. None if the
+        learner has no inner loop.
+        """
         ask = self._looks.support_gradients
         return None if ask is None else ask()
 
     @property
     def targets(self) -> Targets:
-        """The trusted tasks of this mini-batch; ValueError for a rule that did not ask for them."""
+        """The trusted tasks of this mini-batch; a ValueError for a rule without `wants_targets`."""
         if self._targets is None:
             raise ValueError(
                 "The rule looked at batch.targets and found none; expected a class that says that "
@@ -110,8 +115,10 @@ class MiniBatch:
         return self._targets
 
     def features(self) -> list[Tensor]:
-        """`[Q, D]` for each task: its query inputs in the learner's embedding, or flattened where
-        the learner has none."""
+        """Return the features `[Q, D]` of each task's query inputs.
+
+        They are the learner's embedding, or the flattened inputs for a learner without one.
+        """
         return self._known_features
 
     @cached_property

@@ -53,7 +53,7 @@ class MetaWeightNet(MiniBatchWeighter):
         at_least("MetaWeightNet", "weight_decay", self.weight_decay, 0.0)
 
     def initial_state(self) -> Memory:
-        """The network before training, Adam's moments with it."""
+        """Return the network before training, with Adam's moments."""
         generator = torch.Generator().manual_seed(self.seed)
         draws = torch.rand(3 * HIDDEN + 1, generator=generator, dtype=torch.float64, device="cpu")
         theta = 2 * draws - 1
@@ -61,7 +61,7 @@ class MetaWeightNet(MiniBatchWeighter):
         return {"theta": untrained(theta.tolist())}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """A step of the network, then its weights."""
+        """Train the network by one step, then return the weights that it gives."""
         losses = batch.losses.detach().double().cpu()
         theta = column(state["theta"]["values"]).requires_grad_()
         with torch.enable_grad():

@@ -48,7 +48,7 @@ class CVaR(MiniBatchWeighter):
             raise ValueError("CVaR found tail=0; expected a fraction above 0, such as 0.5.")
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The cap for the hardest tasks until the weights sum to 1."""
+        """Give the hardest tasks the largest weight allowed until the weights sum to 1."""
         losses = batch.losses
         cap = min(1.0, 1.0 / (self.tail * len(losses)))
         order = torch.argsort(losses.double(), descending=True, stable=True)
@@ -85,18 +85,18 @@ class GroupDRO(MiniBatchWeighter):
         at_least("GroupDRO", "rate", self.rate, 0.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"q": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Raise the groups that do badly, then weigh by group."""
+        """Raise the groups of high loss, then weigh each task by its group."""
         groups = groups_of(batch)
         before = state["q"]
         fresh = sum(before.values()) / len(before) if before else 1.0
         counts = {group: groups.count(group) for group in groups}
         totals = sums(batch.losses, groups)
         raised = {group: self.rate * total / counts[group] for group, total in totals.items()}
-        # only ratios of q matter: what exp cannot hold is taken off the exponent of every group
+        # only ratios of q matter, so every exponent is lowered until exp does not overflow
         beyond = max(0.0, max(raised.values()) - LARGEST_EXPONENT)
         q = {group: value * math.exp(-beyond) for group, value in before.items()}
         for group, exponent in raised.items():
@@ -138,11 +138,11 @@ class TRMAML(MiniBatchWeighter):
         at_least("TRMAML", "rate", self.rate, 0.0)
 
     def initial_state(self) -> Memory:
-        """No group seen yet."""
+        """Return a state that has no group yet."""
         return {"p": {}}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The groups' weights as they are, then a step of ascent."""
+        """Return the groups' current weights, and take a step of ascent on them."""
         groups = groups_of(batch)
         p = dict(state["p"])
         for group in groups:

@@ -1,9 +1,9 @@
-"""What all rules share: one method, stepped through the mini-batches of a window.
+"""The base class of all rules: one method, applied through the mini-batches of a window.
 
-A rule implements `weights(batch, state) -> (weights, state)`: from what a mini-batch says
-(`towpath.weighters.rules.minibatch`) and what the rule remembers (a dict of plain numbers, strings
-and lists) to the weights `[M]` and what it remembers next. This base class steps it through the T
-mini-batches of a window, so that every rule has the same `plan` call as TOW.
+A rule implements `weights(batch, state) -> (weights, state)`: from the data of a mini-batch
+(`towpath.weighters.rules.minibatch`) and the rule's state (a dict of plain numbers, strings and
+lists) to the weights `[M]` and the next state. This base class applies it to the T mini-batches of
+a window, so that every rule has the same `plan` call as TOW.
 """
 
 import copy
@@ -44,13 +44,14 @@ from towpath.weighters.tow.rollout import stacked_accuracies
 
 @dataclass
 class _Memory:
-    """What outlives a window: mini-batches seen, and what the rule itself remembers."""
+    """The state that outlives a window: mini-batches seen, and the rule's own memory."""
 
     step: int
     rule: Memory
 
     @classmethod
     def of(cls, state: Mapping[str, Any] | None, initial: Memory) -> "_Memory":
+        """Read the state of the previous window, or start with the initial one."""
         # copies: a rule that changes lists in place must not change the caller's
         if not state:
             return cls(0, copy.deepcopy(initial))
@@ -62,12 +63,13 @@ class _Memory:
         return cls(int(state["step"]), copy.deepcopy(dict(state["rule"])))
 
     def plain(self) -> Memory:
+        """Return the state as a dictionary for a checkpoint."""
         return {"step": self.step, "rule": self.rule}
 
 
 @dataclass
 class _Walk:
-    """A window as far as it has been trained."""
+    """The progress of training through a window."""
 
     here: State
     memory: _Memory
@@ -82,6 +84,7 @@ class _Walk:
     bad: Muted = NOTHING_MUTED
 
     def fail(self, bad: Muted = NOTHING_MUTED) -> bool:
+        """Record that training cannot go on, and return False."""
         self.status, self.bad = Status.NON_FINITE_NOMINAL, bad
         return False
 
@@ -99,21 +102,21 @@ class MiniBatchWeighter(ABC):
     """
 
     wants_targets: ClassVar[bool] = False
-    """True for a rule that looks at `batch.targets`: training then gives it trusted tasks."""
+    """True for a rule that uses `batch.targets`: training then passes trusted tasks to it."""
     target_evaluations: ClassVar[float] = 1.0
     """How often a rule that wants targets evaluates them for one mini-batch, look-aheads included;
-    training only uses it to say beforehand how long a run will take."""
+    training only uses it to estimate beforehand how long a run will take."""
 
     looks_at_features: ClassVar[bool] = False
-    """True for a rule that asks for the features of every task and target; training only uses it to
-    say beforehand how long a run will take."""
+    """True for a rule that uses the features of every task and target; training only uses it to
+    estimate beforehand how long a run will take."""
     needs_trusted: ClassVar[bool] = False
     """True for a rule that trains on the trusted tasks and hardly on anything else: a recipe
     without trusted tasks is refused."""
     from_steps: ClassVar[Mapping[str, float]] = {}
     """Options that a recipe fills in where it does not give them: shares of training.steps."""
     card: ClassVar[Card | None] = None
-    """What `towpath weighters` says of the rule, for rules of the library."""
+    """The description that `towpath weighters` prints, for rules of the library."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -121,15 +124,15 @@ class MiniBatchWeighter(ABC):
 
     @abstractmethod
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Weights `[M]`, >= 0, of one mini-batch, and what to remember for the next."""
+        """Return the weights `[M]`, >= 0, of one mini-batch, and the rule's next state."""
 
     def initial_state(self) -> Memory:
-        """What the rule remembers before the first mini-batch."""
+        """Return the rule's state before the first mini-batch."""
         return {}
 
     @staticmethod
     def memory_since_0_1(state: Mapping[str, Any], step: int) -> Memory:
-        """The state of a checkpoint as `plan` takes it; towpath 0.1 kept the rule's part alone."""
+        """Return a checkpoint's state as `plan` takes it; 0.1 stored the rule's part alone."""
         if set(state) == {"step", "rule"}:
             return dict(state)
         return {"step": step, "rule": dict(state)}
@@ -146,7 +149,18 @@ class MiniBatchWeighter(ABC):
         state: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Plan:
-        """Weigh and train through the window; the arguments are those of `TOW.plan`."""
+        """Weigh and train through the window, one mini-batch after the other.
+
+        Args:
+            objective: evaluates the tasks' losses and gradients.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks, for a rule with `wants_targets`.
+            muted: tasks to leave out because their loss or gradient is not finite.
+            state: `weighter_state` of the plan of the previous window, or None.
+            seed: the seed of all randomness of the plan.
+        """
         began = time.perf_counter()
         check_call(objective, seed)
         tasks = checked_window(window)
@@ -207,7 +221,7 @@ class MiniBatchWeighter(ABC):
         goals: Sequence[Any] | None,
         muted: Muted,
     ) -> bool:
-        """Ask the tasks, weigh them, step; whether training may go on."""
+        """Evaluate the tasks, weigh them and step; return whether training may go on."""
         skip = muted.at(t)
         said, walk.buffers = site.train(walk.buffers, walk.here.x, batch, skip)
         walk.losses.append(said.losses)
@@ -242,7 +256,7 @@ class MiniBatchWeighter(ABC):
         site: Site,
         targets: Targets | None,
     ) -> Tensor:
-        """The rule on the tasks that have numbers; the others weigh nothing."""
+        """Apply the rule to the tasks that are not muted; the others get the weight 0."""
         w = torch.zeros_like(said.losses)
         if not kept:
             return w
@@ -282,7 +296,7 @@ class MiniBatchWeighter(ABC):
 
 
 def _check_signature(cls: type) -> None:
-    """ValueError for a class whose `weights` cannot be called with a mini-batch and a state."""
+    """Raise a ValueError if `weights` cannot be called with a mini-batch and a state."""
     method = vars(cls).get("weights")
     if not inspect.isfunction(method):
         return

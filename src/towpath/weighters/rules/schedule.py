@@ -44,7 +44,7 @@ class TrustedOnly(MiniBatchWeighter):
             at_least(type(self).__name__, "after", self.after, 0)
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """All tasks, or the trusted ones."""
+        """Share the weight among all tasks at first, then among the trusted ones."""
         if self.after is None:
             raise ValueError(
                 f"{type(self).__name__} found after=None; expected the number of mini-batches with "

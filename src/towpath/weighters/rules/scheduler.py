@@ -1,9 +1,9 @@
 """ATS: a recurrent scheduler that draws tasks and learns from what that did for the targets.
 
-    inputs     three numbers a task: loss, norm of the gradient, a cosine of gradients
+    inputs     three numbers per task: loss, norm of the gradient, a cosine of gradients
     LSTMs      one for each, bidirectional, 10 units, along the tasks of the mini-batch
     progress   percent of the training, an embedding of 5 numbers
-    head       tanh of 20 units, then a score a task
+    head       tanh of 20 units, then a score per task
 
 All parameters are one vector Theta `[4961]`, in the rule's state with Adam's moments.
 """
@@ -88,10 +88,11 @@ class ATS(MiniBatchWeighter):
             at_least("ATS", "steps", self.steps, 1)
 
     def initial_state(self) -> Memory:
-        """A scheduler before training, as torch initialises such layers; no reward yet."""
+        """Return an untrained scheduler, initialised as torch does, without any reward."""
         generator = torch.Generator().manual_seed(self.seed)
 
         def draws(name: str, bound: float) -> Tensor:
+            """Return uniform draws between -bound and bound for one parameter."""
             shape = SHAPES[name]
             uniform = torch.rand(shape, generator=generator, dtype=torch.float64, device="cpu")
             return (2 * uniform - 1) * bound
@@ -107,7 +108,7 @@ class ATS(MiniBatchWeighter):
         return {"theta": untrained(theta), "mean_reward": 0.0, "rewards": 0}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Draw, look what it does, learn from it."""
+        """Draw tasks, compute the reward of a step on them, and train the scheduler on it."""
         k = min(self.sample, len(batch))
         theta = column(state["theta"]["values"]).requires_grad_()
         with torch.enable_grad():
@@ -142,7 +143,7 @@ class ATS(MiniBatchWeighter):
 
 
 def _inputs(batch: MiniBatch) -> Tensor:
-    """`[3, M]`: losses, norms, cosines."""
+    """Return the scheduler's inputs `[3, M]`: losses, norms, cosines."""
     J = batch.gradients.double()
     norms = J.norm(dim=1)
     support = batch.support_gradients()
@@ -152,7 +153,7 @@ def _inputs(batch: MiniBatch) -> Tensor:
 
 
 def scores(theta: Tensor, inputs: Tensor, percent: int) -> Tensor:
-    """The scheduler: scores `[M]` of tasks with these inputs `[3, M]`."""
+    """Return the scheduler's scores `[M]` of tasks with these inputs `[3, M]`."""
     part = LAYOUT.unflatten(theta)
     both = torch.cat([inputs, inputs.flip(1)])  # [6, M]
     bias = part["inward_bias"] + part["recurrent_bias"]
@@ -172,7 +173,7 @@ def scores(theta: Tensor, inputs: Tensor, percent: int) -> Tensor:
 
 
 def log_likelihood(z: Tensor, chosen: Tensor) -> Tensor:
-    """log of the chance that these tasks are drawn in this order, without replacement."""
+    """Return the log of the chance to draw these tasks in this order, without replacement."""
     left = list(range(len(z)))
     total = z.new_zeros(())
     for i in chosen.tolist():

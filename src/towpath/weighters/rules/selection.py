@@ -25,12 +25,12 @@ LEAST_DEVIATION = 1e-3
 
 
 def share_of(share: float, count: int) -> int:
-    """How many of `count` tasks a share of them is: rounded up, and at least one."""
+    """Return how many of `count` tasks a share of them is: rounded up, and at least one."""
     return max(1, math.ceil(share * count - ROUNDING))
 
 
 def equal(batch: MiniBatch) -> Tensor:
-    """1/M for each task."""
+    """Return the weights 1/M for each of the M tasks."""
     return torch.full_like(batch.losses, 1.0 / len(batch))
 
 
@@ -61,7 +61,7 @@ class Trim(MiniBatchWeighter):
         at_least("Trim", "warmup", self.warmup, 0)
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """1/k for the k tasks of lowest loss."""
+        """Give each of the k tasks of lowest loss the weight 1/k."""
         if batch.step < self.warmup:
             return equal(batch), state
         k = share_of(self.keep, len(batch))
@@ -104,11 +104,11 @@ class Mixture(MiniBatchWeighter):
         at_least("Mixture", "warmup", self.warmup, 0)
 
     def initial_state(self) -> Memory:
-        """No loss seen yet."""
+        """Return a state without any loss yet."""
         return {"losses": []}
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """The posterior of the lower component, normalised."""
+        """Return the posterior of the lower component, normalised over the tasks."""
         losses = batch.losses.double().cpu().numpy()
         latest = [*state["losses"], *losses.tolist()][-self.window :]
         remembered = {"losses": latest}
@@ -125,21 +125,21 @@ class Mixture(MiniBatchWeighter):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """One component of a mixture."""
+    """One component of a mixture: its share, mean and standard deviation."""
 
     share: float
     mean: float
     deviation: float
 
     def log_density(self, values: Array) -> Array:
-        """Logarithm of share times density, the common constant left out."""
+        """Return the logarithm of share times density, without the common constant."""
         scaled = (values - self.mean) / self.deviation
         found: Array = np.log(self.share) - np.log(self.deviation) - 0.5 * scaled**2
         return found
 
 
 def two_gaussians(values: Array) -> tuple[Gaussian, Gaussian]:
-    """The mixture that expectation maximisation fits to the values `[n]`, lower mean first.
+    """Fit a mixture to the values `[n]` by expectation maximisation; the lower mean comes first.
 
     It starts from the quartiles as means, equal shares and the standard deviation of all values.
     """
@@ -164,7 +164,7 @@ def _fitted(values: Array, members: Array) -> Gaussian:
 
 
 def _log_posterior(low: Gaussian, high: Gaussian, values: Array) -> Array:
-    """log P(lower component | value), not increasing in the value."""
+    """Return log P(lower component | value), made non-increasing in the value."""
     at = values
     if low.deviation > high.deviation:
         # the log odds are a parabola; beyond its vertex the wider component is likelier again

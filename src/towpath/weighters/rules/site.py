@@ -1,4 +1,4 @@
-"""Where a rule is asked: evaluations at any parameters, and how many there were."""
+"""The evaluations that a rule may request at any parameters, and a count of their cost."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from towpath.objective.live import Values
 from towpath.weighters.start import Start
 
 FORWARD = 1 / 3
-"""a forward pass over an evaluation of a loss and its gradient"""
+"""cost of a forward pass relative to an evaluation of a loss and its gradient"""
 
 
 @dataclass(eq=False)
 class Site:
-    """One mini-batch's place in training: the objective, the optimiser and the seed of its masks.
+    """The place of one mini-batch in training: objective, optimiser and the seed of its draws.
 
-    The same masks (dropout) are drawn for every task and at every x, so that losses are comparable.
+    Random draws (dropout masks) are the same at every x, so that losses are comparable.
     """
 
     objective: Objective
@@ -31,13 +31,27 @@ class Site:
     def evaluate(
         self, x: Tensor, tasks: Sequence[Any], skip: Collection[int], *, all_used: bool = True
     ) -> Evaluation:
-        """Losses and gradients at x; the model's buffers are left as they were."""
+        """Return losses and gradients at x; the model's buffers are restored.
+
+        Args:
+            x: the parameters `[P]`.
+            tasks: the tasks to evaluate.
+            skip: indices of tasks that are left out.
+            all_used: whether a parameter that no task uses is an error.
+        """
         return self.start.untouched(partial(self._ask, x, tasks, skip, all_used))
 
     def train(
         self, before: Values, x: Tensor, tasks: Sequence[Any], skip: Collection[int]
     ) -> tuple[Evaluation, Values]:
-        """The same of the tasks that are trained on, and what they make of the model's buffers."""
+        """Evaluate tasks that are trained on; return the result and the model's buffers after it.
+
+        Args:
+            before: the model's buffers before the evaluation.
+            x: the parameters `[P]`.
+            tasks: the tasks to evaluate.
+            skip: indices of tasks that are left out.
+        """
         ask = partial(self._ask, x, tasks, skip, True)
         return self.start.training(before, ask, self.objective.ranks)
 
@@ -49,12 +63,12 @@ class Site:
         return self.objective.evaluate(params, tasks, skip=skip, all_used=all_used, seed=self.seed)
 
     def on_support(self, x: Tensor, tasks: Sequence[Any], skip: Collection[int]) -> Evaluation:
-        """Episodes with their support sets as query sets, at x."""
+        """Evaluate episodes at x with their support sets in place of their query sets."""
         own = [replace(e, query_x=e.support_x, query_y=e.support_y) for e in tasks]
         return self.evaluate(x, own, skip, all_used=False)
 
     def losses(self, x: Tensor, tasks: Sequence[Any], skip: Collection[int]) -> Tensor:
-        """Losses `[M]` at x, for a forward pass a task."""
+        """Return the losses `[M]` at x, at one forward pass per task."""
         self.work += FORWARD * len(tasks)
         params = self.start.layout.unflatten(x)
         ask = partial(
@@ -63,8 +77,10 @@ class Site:
         return self.start.untouched(ask).losses
 
     def features(self, x: Tensor, tasks: Sequence[Any]) -> list[Tensor]:
-        """Features `[Q, D]` of each task's query inputs at x, for a forward pass each where the
-        learner embeds."""
+        """Return the features `[Q, D]` of each task's query inputs at x.
+
+        They cost one forward pass per task if the learner has an embedding.
+        """
         self.work += FORWARD * len(tasks) if self.objective.embeds else 0.0
         params = self.start.layout.unflatten(x)
         return self.start.untouched(partial(self.objective.features, params, tasks, seed=self.seed))

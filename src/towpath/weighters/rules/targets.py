@@ -1,4 +1,4 @@
-"""What a rule that wants targets sees of them: trusted tasks, and what a task does for them.
+"""The targets as a rule sees them: trusted tasks, and the effect of a task on their loss.
 
     l_j, v     the targets' losses, and the gradient of their sum, at x
     f(x, u)    the parameters after the optimiser's own step on the weighted gradient J'u
@@ -6,8 +6,8 @@
     s_i        influence of task i: how much one more unit of its weight lowers the targets' loss,
                -d/du_i sum_j l_j(f(x, u)) = -g_i . (b * v)
 
-Everything is computed when it is first asked for, and counted as work. Ranks share the targets as
-they share the tasks, and all of them hold the same answers.
+Everything is computed on first use, and counted as work. Ranks share the targets as they share the
+tasks, and all of them get the same results.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from towpath.weighters.rules.site import Site
 
 
 class BadTargetsError(ArithmeticError):
-    """Targets whose loss or gradient is not finite; the plan stops and names them."""
+    """Raised for targets whose loss or gradient is not finite; the plan stops and names them."""
 
     def __init__(self, indices: Sequence[int]) -> None:
         super().__init__(f"the targets {list(indices)} are not finite")
@@ -33,7 +33,7 @@ class BadTargetsError(ArithmeticError):
 
 @dataclass(frozen=True, eq=False)
 class TargetsSaid:
-    """The targets at one point: their losses `[n]` and the gradient `[P]` of the sum of these."""
+    """The targets evaluated at one point: losses `[n]` and the gradient `[P]` of their sum."""
 
     losses: Tensor
     gradient: Tensor
@@ -42,7 +42,7 @@ class TargetsSaid:
 
     @property
     def loss(self) -> Tensor:
-        """The sum of the losses."""
+        """The sum of the targets' losses at this point."""
         return self.losses.sum()
 
 
@@ -50,9 +50,9 @@ class Targets:
     """The n targets of one mini-batch (muted ones are left out), as a rule sees them.
 
     Args:
-        site: where the rule is asked.
+        site: evaluates the targets.
         state: parameters and moments before the step.
-        said: what the mini-batch's tasks said there.
+        said: the evaluation of the mini-batch's tasks at these parameters.
         kept: indices of the tasks that the rule sees, out of all.
         tasks: all targets of the mini-batch.
         muted: indices of targets to leave out.
@@ -77,12 +77,12 @@ class Targets:
 
     @property
     def tasks(self) -> list[Any]:
-        """The targets themselves."""
+        """The target tasks, without the muted ones."""
         return [self._all[i] for i in self._own]
 
     @property
     def losses(self) -> Tensor:
-        """`[n]`, at x."""
+        """The losses `[n]` of the targets at x."""
         return self._here.losses
 
     @property
@@ -92,11 +92,11 @@ class Targets:
 
     @property
     def gradient(self) -> Tensor:
-        """v `[P]`, the gradient of that sum."""
+        """The gradient v `[P]` of the sum of the targets' losses at x."""
         return self._here.gradient
 
     def ahead(self, u: Tensor, *, sgd: bool = False) -> TargetsSaid:
-        """The targets after the step with weights `u [M]` of the mini-batch's tasks.
+        """Evaluate the targets after a step with weights `u [M]` of the mini-batch's tasks.
 
         Args:
             u: any finite weights, negative ones included.
@@ -115,16 +115,19 @@ class Targets:
 
     @property
     def rates(self) -> Tensor:
-        """`[P]`, the optimiser's learning rates: what a step of plain SGD multiplies by."""
+        """The optimiser's learning rates `[P]`, by which a step of plain SGD multiplies."""
         x = self._state.x
         plain = plain_sgd(self._site.start.optimizer.dynamics)
         return -plain.linearise(State(x, (), self._state.steps), x).b[0]
 
     def influence(self, u: Tensor | None = None, *, sgd: bool = False) -> Tensor:
-        """`s [M]`: how much one more unit of a task's weight lowers the sum of the targets' losses.
+        """Return `s [M]`: how much one more unit of a task's weight lowers the targets' summed
+        loss.
 
-        With `u`, exactly `-d/du_i sum_j l_j(f(x, u))`. Without, the targets are asked at x and the
-        step is the uniform one: the same to first order, without a look ahead. With `sgd` the step
+        With `u`, it is exactly `-d/du_i sum_j l_j(f(x, u))`. Without, the targets are evaluated at
+        x and
+        the step is the uniform one: the same to first order, without a look ahead. With `sgd` the
+        step
         is the virtual one of plain SGD, `x - lr J'u`.
         """
         if u is None:
@@ -143,7 +146,7 @@ class Targets:
         return -held.along(b * v)[self._kept]
 
     def features(self) -> list[Tensor]:
-        """`[Q, D]` for each target, as `batch.features()` has them for each task."""
+        """Return the features `[Q, D]` of each target, as `batch.features()` does for tasks."""
         return self._features
 
     @cached_property
@@ -161,7 +164,7 @@ class Targets:
         wrong = said.bad_indices()
         if wrong:
             raise BadTargetsError(wrong)
-        # muted targets have zeros
+        # the gradients of muted targets are zero
         gradient = said.held.weighted(torch.ones_like(said.losses))
         shown = None if said.accuracies is None else said.accuracies[self._own]
         return TargetsSaid(said.losses[self._own], gradient, shown)
@@ -174,7 +177,7 @@ class Targets:
         return dynamics.step(self._state, gradient).x
 
     def _step_gradient(self, u: Tensor) -> Tensor:
-        """`J'u [P]`"""
+        """Return the weighted gradient `J'u [P]`."""
         weights = torch.zeros_like(self._said.losses)
         weights[self._kept] = u
         return self._said.held.weighted(weights)

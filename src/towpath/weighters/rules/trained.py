@@ -22,18 +22,18 @@ Group = list[float]
 
 
 def column(numbers: Sequence[float]) -> Tensor:
-    """Plain numbers as a float64 vector."""
+    """Return plain numbers as a vector in float64."""
     return torch.tensor(numbers, dtype=torch.float64, device="cpu")
 
 
 def untrained(values: Sequence[float]) -> Memory:
-    """A vector before its first step, as it stands in a rule's state."""
+    """Return a vector before its first step, in the form of a rule's state."""
     zeros = [0.0] * len(values)
     return {"values": list(values), "m": zeros, "v": list(zeros), "steps": 0}
 
 
 def step_vector(adam: Adam, held: Mapping[str, Any], gradient: Tensor) -> Memory:
-    """One step of Adam on a vector that is trained as a whole."""
+    """Take one step of Adam on a vector that is trained as a whole."""
     layout = Layout(("values",), (gradient.shape,))
     x, m, v = (column(held[name]) for name in ("values", "m", "v"))
     after = AdamDynamics(layout, (adam,)).step(State(x, (m, v), (held["steps"],)), gradient)
@@ -44,8 +44,10 @@ def step_vector(adam: Adam, held: Mapping[str, Any], gradient: Tensor) -> Memory
 def step_groups(
     adam: Adam, held: Mapping[str, Group], gradients: Mapping[str, float]
 ) -> dict[str, Group]:
-    """One step of Adam on the numbers of the groups that have a gradient; the others, with their
-    moments, stay as they are."""
+    """Take one step of Adam on the numbers of the groups that have a gradient.
+
+    The other groups keep their numbers and moments.
+    """
     names = list(gradients)
     if not names:
         return dict(held)
@@ -60,5 +62,5 @@ def step_groups(
 
 
 def with_groups(held: Mapping[str, Group], groups: Sequence[str], start: float) -> dict[str, Group]:
-    """The same with a number, not trained yet, for each group that is new."""
+    """Add an untrained number for each group that is new."""
     return {**held, **{group: [start, 0.0, 0.0, 0] for group in groups if group not in held}}

@@ -55,7 +55,7 @@ class Random(MiniBatchWeighter):
             raise ValueError("Random found concentration=0; expected a number above 0, such as 1.")
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """A draw that does not look at the losses."""
+        """Draw weights that do not depend on the losses."""
         generator = torch.Generator().manual_seed(stage_seed(self.seed, batch.step))
         shape = torch.full((len(batch),), self.concentration, dtype=torch.float64, device="cpu")
         gamma = torch._standard_gamma(shape, generator=generator)

@@ -1,4 +1,4 @@
-"""What an action of the control problem is to the tasks: their weights, or logits of them."""
+"""The meaning of an action of the control problem: the tasks' weights, or logits of them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ class Actions(ABC):
 
     @abstractmethod
     def weights(self, action: Tensor, held: Tensor | None = None) -> Tensor:
-        """The weights that enter the step; `held [M]` (bool) are tasks without any effect."""
+        """Return the weights of the step; `held [M]` (bool) marks tasks without any effect."""
 
     @abstractmethod
     def through(self, J: Tensor, weights: Tensor) -> Tensor:
-        """`(dw/du)' J [M, P]`: how the step's gradient changes with the actions."""
+        """Return `(dw/du)' J [M, P]`, the derivative of the step's gradient in the actions."""
 
 
 @dataclass(frozen=True)
 class WeightActions(Actions):
-    """The actions are the weights."""
+    """Actions that are the weights of the tasks themselves."""
 
     def weights(self, action: Tensor, held: Tensor | None = None) -> Tensor:  # noqa: ARG002
-        """The actions themselves."""
+        """Return the actions unchanged, since they are the weights."""
         return action
 
     def through(self, J: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002
-        """J itself."""
+        """Return J unchanged, since `dw/du` is the identity."""
         return J
 
 
 @dataclass(frozen=True)
 class SoftmaxActions(Actions):
-    """The actions are logits: weights are positive and sum to 1 over the tasks with an effect."""
+    """Actions that are logits: weights are positive and sum to 1 over tasks with an effect."""
 
     def weights(self, action: Tensor, held: Tensor | None = None) -> Tensor:
-        """The softmax of the logits, held tasks left out."""
+        """Return the softmax of the logits; tasks in `held` get the weight 0."""
         if held is not None:
             action = action.masked_fill(held.to(action.device), -torch.inf)
         return action.softmax(-1)
 
     def through(self, J: Tensor, weights: Tensor) -> Tensor:
-        """`(diag(w) - w w') J`."""
+        """Return `(diag(w) - w w') J`, the softmax's derivative applied to J."""
         return weights[:, None] * (J - (weights @ J)[None])
 
 

@@ -1,4 +1,4 @@
-"""Options of TOW that cannot be meant, answered before anything is planned."""
+"""Checks of TOW's options, made before anything is planned."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ ON_A_PART: Mapping[str, tuple[Any, ...]] = {
 
 
 def check_numbers(tow: "TOW") -> None:
-    """ValueError for a number out of its range."""
+    """Raise a ValueError for a number out of its range."""
     if tow.beta != "auto":
         at_least("TOW", "beta", tow.beta, 0.0)
         if tow.beta == 0:
@@ -49,7 +49,7 @@ def check_numbers(tow: "TOW") -> None:
 
 
 def check_together(tow: "TOW") -> None:
-    """ValueError for options that do not go together."""
+    """Raise a ValueError for options that do not go together."""
     if tow.shrink == "agreement" and tow.beta != "auto":
         raise ValueError(
             f"TOW found shrink='agreement' with beta={tow.beta}; agreement scales the spread, "
@@ -86,7 +86,7 @@ def check_together(tow: "TOW") -> None:
 
 
 def check_share(tow: "TOW") -> None:
-    """ValueError for a share that is none, or for options that do not go with a part."""
+    """Raise a ValueError for an invalid query share, or for options that do not go with a part."""
     if tow.query_share != "auto":
         at_least("TOW", "query_share", tow.query_share, 0.0)
         if not 0 < tow.query_share <= 1:

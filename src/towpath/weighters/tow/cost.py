@@ -27,7 +27,7 @@ from towpath.weighters.tow.part import View
 
 @dataclass(frozen=True, eq=False)
 class CostTasks:
-    """Tasks whose losses count at one state."""
+    """The tasks whose losses count at one state."""
 
     tasks: Sequence[Any]
     skip: set[int]
@@ -37,7 +37,7 @@ class CostTasks:
 
 
 class Cost(ABC):
-    """The losses that a plan brings down; a new cost says at least which mini-batches count."""
+    """The losses that a plan minimises; a new cost defines at least which mini-batches count."""
 
     chance: ClassVar[float] = 2.0
     """Standard errors by which a trial on a part of the query sets may be above the nominal
@@ -45,29 +45,29 @@ class Cost(ABC):
 
     @abstractmethod
     def counts(self, t: int, T: int) -> bool:
-        """Whether the losses of mini-batch t of T, before its step, are part of the cost."""
+        """Return whether the losses of mini-batch t of T, before its step, are part of the cost."""
 
     def after(self, t: int, view: View, muted: Muted) -> CostTasks | None:  # noqa: ARG002
-        """The tasks whose losses count after the step of mini-batch t; None for none.
+        """Return the tasks whose losses count after the step of mini-batch t, or None.
 
         Args:
-            t: the mini-batch.
-            view: the window, as the plan looks at it.
+            t: the number of the mini-batch.
+            view: the window, as the plan evaluates it.
             muted: tasks and targets to leave out.
         """
         return None
 
     def muting(self, t: int, wrong: Sequence[int]) -> Muted:
-        """What to leave out where tasks of the cost after mini-batch t are not finite."""
+        """Return what to mute if tasks of the cost after mini-batch t are not finite."""
         return Muted(tasks=frozenset((t, i) for i in wrong))
 
     @property
     def has_halves(self) -> bool:
-        """Whether two halves of the cost's tasks can be asked whether they agree."""
+        """Return whether the cost's tasks can be split into two halves to measure agreement."""
         return False
 
     def halves(self, t: int, J: Tensor) -> Tensor | None:  # noqa: ARG002
-        """Gradients `[2, P]` of the two halves, from those `J [n, P]` of the tasks after t."""
+        """Return the gradients `[2, P]` of the two halves, from `J [n, P]` of the tasks after t."""
         return None
 
 
@@ -79,11 +79,11 @@ class OwnTasks(Cost):
     """whether the last mini-batch counts after its step, too"""
 
     def counts(self, t: int, T: int) -> bool:  # noqa: ARG002
-        """Every mini-batch does."""
+        """Return True, because every mini-batch counts before its step."""
         return True
 
     def after(self, t: int, view: View, muted: Muted) -> CostTasks | None:
-        """The last mini-batch, if it is replayed."""
+        """Return the tasks of the last mini-batch, if it is replayed, and None otherwise."""
         if not self.replay or t < len(view.window) - 1:
             return None
         return CostTasks(view.seen(t), muted.at(t), view.in_part)
@@ -91,7 +91,7 @@ class OwnTasks(Cost):
 
 @dataclass(frozen=True, eq=False)
 class TargetTasks(Cost):
-    """The losses of trusted tasks after each step; the window's own do not count."""
+    """The losses of trusted tasks after each step; the window's own tasks do not count."""
 
     targets: Sequence[Sequence[Any]]
     """T lists, some of which may be empty"""
@@ -99,24 +99,27 @@ class TargetTasks(Cost):
     chance: ClassVar[float] = 1.0
 
     def counts(self, t: int, T: int) -> bool:  # noqa: ARG002
-        """No mini-batch of the window does."""
+        """Return False, because no mini-batch of the window counts."""
         return False
 
     def after(self, t: int, view: View, muted: Muted) -> CostTasks | None:  # noqa: ARG002
-        """The targets of the mini-batch, if it has any."""
+        """Return the targets of the mini-batch, or None if it has none."""
         return CostTasks(self.targets[t], muted.targets_at(t)) if self.targets[t] else None
 
     def muting(self, t: int, wrong: Sequence[int]) -> Muted:
-        """Targets are muted, not tasks of the window."""
+        """Return the targets to mute; tasks of the window are not part of this cost."""
         return Muted(targets=frozenset((t, i) for i in wrong))
 
     @property
     def has_halves(self) -> bool:
-        """Two targets in all are enough."""
+        """Return whether there are at least two targets in the whole window."""
         return sum(map(len, self.targets)) > 1
 
     def halves(self, t: int, J: Tensor) -> Tensor | None:
-        """Every other target; one target a mini-batch still makes two halves of the window."""
+        """Return the gradients of the two halves, which take every other target each.
+
+        One target per mini-batch is enough to make two halves of the window.
+        """
         earlier = sum(1 for goals in self.targets[:t] if goals)
         first = earlier % 2
         return torch.stack([J[first::2].sum(0), J[1 - first :: 2].sum(0)])

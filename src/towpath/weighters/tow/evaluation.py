@@ -1,6 +1,6 @@
-"""What the tasks say at the states of a rollout: the mini-batch that is stepped on, and the cost.
+"""Evaluations at the states of a rollout: the mini-batch that is stepped on, and the cost.
 
-Stage 1 is evaluated once: its state is given, and its curvature enters nothing.
+Stage 1 is evaluated once: its state is given, and its curvature does not enter the model.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from towpath.weighters.tow.setting import Setting
 
 @dataclass(frozen=True, eq=False)
 class StageAnswer:
-    """What a mini-batch says at the state before its step."""
+    """The evaluation of a mini-batch at the state before its step."""
 
     here: Evaluation
     buffers: Values
@@ -33,19 +33,19 @@ class StageAnswer:
 
 @dataclass(frozen=True, eq=False)
 class CostAnswer:
-    """What the tasks of the cost say at the state after a step."""
+    """The evaluation of the cost's tasks at the state after a step."""
 
     losses: Tensor
     """`[n]`, float64"""
     bad: list[int]
     """tasks whose loss or gradient is not finite"""
     terms: CostTerms | None
-    """derivatives, where they were asked for"""
+    """derivatives, if they were requested"""
     work: Work
 
 
 class Evaluator:
-    """Asks the objective along the rollouts of one setting."""
+    """Evaluates the objective along the rollouts of one setting."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -61,15 +61,15 @@ class Evaluator:
         derivatives: bool,
         columns: bool,
     ) -> StageAnswer:
-        """Losses and gradients of mini-batch t.
+        """Return losses and gradients of mini-batch t.
 
         Args:
-            t: the mini-batch.
+            t: the number of the mini-batch.
             state: parameters and moments before its step.
             buffers: the model's buffers there.
-            w: `[M]`, the weights that are about to be stepped with.
+            w: `[M]`, the weights of the step.
             derivatives: whether the rollout will be modelled.
-            columns: whether single gradients are wanted even if it will not.
+            columns: whether single gradients are needed even if it will not.
         """
         if t == 0 and self._first is not None:
             return self._first
@@ -99,16 +99,16 @@ class Evaluator:
             here, buffers = setting.start.training(buffers, evaluate, setting.ranks)
         work = look.work(curvature.probes if curvature else 0)
         if t == 0:
-            self._first = StageAnswer(here, buffers, Work())  # free from now on
+            self._first = StageAnswer(here, buffers, Work())  # the next use costs nothing
         return StageAnswer(here, buffers, work)
 
     def cost(self, t: int, state: State, asked: CostTasks, *, derivatives: bool) -> CostAnswer:
-        """Losses of the cost's tasks at the state after the step of mini-batch t.
+        """Return the losses of the cost's tasks at the state after the step of mini-batch t.
 
         Args:
-            t: the mini-batch.
+            t: the number of the mini-batch.
             state: parameters and moments after its step.
-            asked: the tasks.
+            asked: the tasks to evaluate.
             derivatives: whether the rollout will be modelled.
         """
         setting, modelling = self.setting, self.setting.modelling
@@ -129,7 +129,7 @@ class Evaluator:
             )
         )
         work = Look(asked.tasks, in_part=asked.in_part).work(curvature.probes if curvature else 0)
-        # a gradient that is not finite leaves the trajectory finite: the model will say so
+        # a gradient that is not finite leaves the trajectory finite: the model reports it
         losses, bad = here.losses.double(), here.bad_indices()
         if not derivatives:
             return CostAnswer(losses, bad, None, work)
@@ -140,26 +140,26 @@ class Evaluator:
         return CostAnswer(losses, bad, terms, work)
 
     def _nothing(self, state: State, w: Tensor) -> Evaluation:
-        """The answer of a mini-batch that nobody looked at: no known loss, no gradient."""
+        """Return the result for a mini-batch that is not evaluated: no loss, no gradient."""
         ranks, own = self.setting.ranks, self.setting.own(state).x
         columns = Columns(own.new_zeros(1, 1).expand(len(w), len(own)), len(state.x), ranks)
         unknown = torch.full_like(w, torch.nan)
         return Evaluation(unknown, torch.ones_like(w, dtype=torch.bool), columns, None, None)
 
     def _ask(self, t: int, state: State, tasks: Sequence[Any], **options: Any) -> Evaluation:
-        """The objective at a state, with the draws of stage t."""
+        """Evaluate the objective at a state, with the random draws of stage t."""
         params = self.setting.start.layout.unflatten(state.x)
         return self.setting.objective.evaluate(params, tasks, seed=self.setting.seeds[t], **options)
 
 
 def step_curvature(here: Evaluation) -> Tensor:
-    """Curvature of the weighted loss `[P]` at the rank's own coordinates: row 0 of the sums."""
+    """Return the weighted loss's curvature `[P]` at the rank's own coordinates: row 0."""
     J = here.held.values
     return J.new_zeros(J.shape[1]) if here.curvature is None else here.curvature[0]
 
 
 def own_cost(here: Evaluation) -> CostTerms:
-    """The cost of a mini-batch's own losses: row 1 of the curvature's sums."""
+    """Return the cost terms of a mini-batch's own losses (row 1 of the curvature's sums)."""
     J = here.held.values
     # Hutchinson may be negative: the cost is kept convex, the dynamics keep the sign
     # (in place: the row is this stage's own, and a copy would be one of the largest things kept)

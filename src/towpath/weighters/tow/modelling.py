@@ -1,4 +1,4 @@
-"""From a rollout to its linear-quadratic model: each step linearised, each cost quadraticised.
+"""From a rollout to its linear-quadratic model: steps are linearised, costs made quadratic.
 
 Where several ranks share the tasks, each models its own coordinates only: gradients `[M, c]`, cost
 terms and the states of a trajectory are parts, and the solver's few sums over coordinates are added
@@ -15,7 +15,7 @@ from towpath.weighters.tow.setting import Setting
 
 
 class Modeller:
-    """Models the rollouts of one setting."""
+    """Makes linear-quadratic models of the rollouts of one setting."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -27,7 +27,7 @@ class Modeller:
     def model(
         self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
     ) -> Model:
-        """The model of a trajectory; frees what is read if this is the `last` one of it."""
+        """Return the model of a trajectory; free its derivatives if this is the `last` one."""
         terminal, points = trajectory.kept.terminal, trajectory.kept.points
         if last and not states:
             assert isinstance(trajectory.states, Coordinates)
@@ -41,14 +41,16 @@ class Modeller:
         return Model(stages, end, self.setting.ranks.total, self.setting.held)
 
     def half_models(self, trajectory: Trajectory[Rollout], model: Model) -> tuple[Model, Model]:
-        """The model with the cost of one half of the cost's tasks, and of the other."""
+        """Return the models whose cost is that of the first and of the second half of the tasks."""
         rollout = trajectory.kept
         zero = torch.zeros_like(model.stages[0].c_x)
 
         def gradient(terms: CostTerms | None, half: int) -> Tensor:
+            """Return the gradient of one half of a stage's cost."""
             return zero if terms is None or terms.halves is None else terms.halves[half]
 
         def with_half(half: int) -> Model:
+            """Return the model with one half of the cost."""
             stages = [
                 StageModel(stage.A, stage.b, stage.J, gradient(point.cost, half), stage.C_xx)
                 for stage, point in zip(model.stages, rollout.points, strict=True)
@@ -59,14 +61,15 @@ class Modeller:
         return with_half(0), with_half(1)
 
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
-        """A and b of one step at the rank's own coordinates; x alone where the moments are
-        frozen."""
+        """Return A and b of one step at the rank's own coordinates; x alone for frozen moments."""
         lin = self._own_dynamics.linearise(state, gradient)
         return lin.frozen() if self.setting.modelling.frozen_moments else lin
 
     def moved(self, state: State, gradient: Tensor) -> Tensor:
-        """How far `[k, P]` a step on the gradient leads beyond one on none, at the rank's own
-        coordinates."""
+        """Return the difference `[k, P]` between a step on the gradient and a step on zero.
+
+        It is taken at the rank's own coordinates.
+        """
         step, frozen = self._own_dynamics.step, self.setting.modelling.frozen_moments
         after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
         return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
@@ -91,9 +94,10 @@ class Modeller:
     def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
         assert point.whole_x is not None
         setting = self.setting
-        x, weights = point.whole_x, point.weights  # not the point, which holds the gradients
+        x, weights = point.whole_x, point.weights  # the point would keep gradients in memory
 
         def product(y: Tensor) -> Tensor:
+            """Return the Hessian product of the stage's weighted loss with y."""
             params = setting.start.layout.unflatten(x)
             skip, tasks = setting.muted.at(t), setting.view.seen(t)
             self.products += len(tasks) - len(skip)

@@ -1,4 +1,4 @@
-"""The weights that planning starts from."""
+"""The nominal weights, from which planning starts."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -10,28 +10,28 @@ from towpath.weighters.seeds import stage_seed
 
 
 class Nominal(Protocol):
-    """Where a plan starts: it ends with weights that are no worse."""
+    """Makes the weights that a plan starts from; the plan ends with weights that are no worse."""
 
     def actions(self, T: int, M: int, seed: int) -> Tensor:
-        """Weights of T mini-batches of M tasks `[T, M]`, float64, on the CPU."""
+        """Return weights `[T, M]` of T mini-batches of M tasks, float64, on the CPU."""
         ...
 
 
 @dataclass(frozen=True)
 class UniformNominal:
-    """All tasks weigh the same."""
+    """A start where all tasks of a mini-batch weigh the same."""
 
     def actions(self, T: int, M: int, seed: int) -> Tensor:  # noqa: ARG002
-        """1/M everywhere."""
+        """Return weights `[T, M]` that are 1/M everywhere."""
         return torch.full((T, M), 1.0 / M, dtype=torch.float64, device="cpu")
 
 
 @dataclass(frozen=True)
 class RandomNominal:
-    """Each mini-batch has weights of its own from Dirichlet(1)."""
+    """A start where each mini-batch has its own random weights from Dirichlet(1)."""
 
     def actions(self, T: int, M: int, seed: int) -> Tensor:
-        """Draws that depend on the plan's seed only."""
+        """Draw weights `[T, M]` that depend on the plan's seed only."""
         generator = torch.Generator().manual_seed(stage_seed(seed, T + 1))
         draws = torch.empty(T, M, dtype=torch.float64, device="cpu")
         draws.exponential_(generator=generator)

@@ -70,7 +70,7 @@ TOWARDS_TARGETS: Mapping[str, Any] = {
     "wants_targets": True,
 }
 AUTO_SHARE, AUTO_SHARE_WITH_TARGETS = 0.45, 0.25
-"""`query_share="auto"`: targets are always whole, so the parts say less of the costate there"""
+"""`query_share="auto"`: targets are always whole, so the parts matter less for the costate there"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TOW:
         scale: with `beta="auto"`, one beta for the "window" (the mini-batches that matter more move
             more), or one for each "mini-batch" (each moves by about the spread).
         shrink: with targets and `beta="auto"`, "agreement" (default) multiplies the spread by the
-            cosine of what two halves of the targets ask for; "none" does not.
+            cosine of the deviations that two halves of the targets suggest; "none" does not.
         max_trials: step sizes 1, 1/2, 1/4, ... evaluated per iteration.
         tolerance: the weights count as stationary where the largest entry of the projected gradient
             of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
@@ -107,7 +107,7 @@ class TOW:
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
             with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
-            momentum and a fixed beta, some mini-batches are not looked at (see `coasting`).
+            momentum and a fixed beta, some mini-batches are not evaluated (see `coasting`).
         wants_targets: whether training passes trusted tasks as `targets` (a plan of your own takes
             them either way).
         cost: None for the window's own tasks, or the targets' where there are any; or an object of
@@ -159,16 +159,18 @@ class TOW:
 
     @classmethod
     def faithful(cls, **overrides: Any) -> "TOW":
-        """The paper's text: feedback sweep, frozen moments, u >= 0 by backtracking, c1 = 0.5."""
+        """Return the paper's method: feedback sweep, frozen moments, backtracking, c1 = 0.5."""
         return cls(**{**FAITHFUL, **overrides})
 
     @classmethod
     def fast(cls, **overrides: Any) -> "TOW":
-        """Planning that costs little more than training.
+        """Return a preset whose planning costs little more than training.
 
-        The costate comes from a part of each query set, without curvature; the weights from the
-        gradients of the training itself, which is the only trial. Costs are compared on that
-        part, up to chance (docs/performance.md has cost against fidelity).
+        The costate is computed from a part of each query set, without curvature; the weights from
+        the
+        gradients of the training itself, which is the only trial. Costs are compared on that part,
+        up
+        to chance (docs/performance.md has cost against fidelity).
         """
         return cls(**{**FAST, **overrides})
 
@@ -178,15 +180,15 @@ class TOW:
         return self.query_share != 1
 
     def share(self, targets: bool) -> float:
-        """The part of each query set that is planned on."""
+        """Return the share of each query set that is planned on."""
         if self.query_share == "auto":
             return AUTO_SHARE_WITH_TARGETS if targets else AUTO_SHARE
         return self.query_share
 
     def coasting(self, T: int, inertia: float, targets: bool) -> int:
-        """How many of the mini-batches after the first a plan on a part does not look at.
+        """Return how many mini-batches after the first a plan on a part does not evaluate.
 
-        With targets, or where beta follows from every mini-batch's gradients, all are wanted.
+        It is 0 with targets, with frozen moments, or where beta follows from all gradients.
         """
         if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
             return 0
@@ -194,9 +196,10 @@ class TOW:
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":
-        """The preset `tow-targets`: scale-free on the simplex, shrunk where targets disagree.
+        """Return the preset `tow-targets`: scale-free, on the simplex, shrunk by agreement.
 
-        One iteration without curvature: measured with targets, both change the weights little
+        It takes one iteration without curvature: measured with targets, both change the weights
+        little
         and cost as much as the rest of the plan (docs/decisions.md).
         """
         return cls(**{**TOWARDS_TARGETS, **overrides})
@@ -213,17 +216,17 @@ class TOW:
         state: Mapping[str, Any] | None = None,  # noqa: ARG002  TOW remembers nothing
         seed: int = 0,
     ) -> Plan:
-        """Weights of the window's tasks and the state that training with them leads to.
+        """Return the weights of the window's tasks and the state that training with them leads to.
 
         Args:
-            objective: losses of the tasks.
+            objective: evaluates the tasks' losses and gradients.
             model: an `nn.Module`, or a dict of parameters.
             optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
             window: T lists of M tasks.
             targets: T lists of trusted tasks; the cost is then theirs, after each step.
-            muted: tasks to leave out because their numbers are not finite.
-            state: what the weighter remembered from the window before; TOW remembers nothing.
-            seed: all randomness of the plan.
+            muted: tasks to leave out because their loss or gradient is not finite.
+            state: not used, because TOW keeps no state between windows.
+            seed: the seed of all randomness of the plan.
         """
         began = time.perf_counter()
         check_call(objective, seed)
@@ -232,7 +235,7 @@ class TOW:
         self.check_targets(goals is not None)
         self._check_count(goals)
         start = Start.of(model, optimizer)
-        # before its first step an optimiser has nothing to coast on
+        # before its first step an optimiser has no momentum to coast on
         inertia = start.optimizer.inertia if min(start.state.steps) > 0 else 0.0
         given = goals is not None
         coasting = self.coasting(len(tasks), inertia, given)
@@ -253,13 +256,13 @@ class TOW:
         return plan_window(problem, actions, bounds, choice, solver, began)
 
     def _cost(self, targets: Window | None) -> Cost:
-        """The losses that are to be brought down."""
+        """Return the losses that the plan minimises."""
         if self.cost is not None:
             return self.cost
         return OwnTasks(self.terminal == "replay") if targets is None else TargetTasks(targets)
 
     def _modelling(self) -> Modelling:
-        """How a trajectory is modelled."""
+        """Return how a trajectory is modelled."""
         return Modelling(
             self.curvature,
             self.probes,
@@ -269,7 +272,7 @@ class TOW:
         )
 
     def _prior_choice(self, M: int, targets: bool) -> PriorChoice:
-        """How the prior of mini-batches of M tasks is chosen."""
+        """Return how the prior of mini-batches of M tasks is chosen."""
         mu = 1.0 / M if self.mu is None else self.mu
         if self.beta == "auto":
             shrinks = targets and self.shrink != "none"
@@ -277,7 +280,7 @@ class TOW:
         return GivenBeta(ActionPrior(float(self.beta), mu))
 
     def _solver(self, bounds: Bounds) -> Solver:
-        """What looks for a better trajectory than the nominal."""
+        """Return the solver that improves on the nominal."""
         if self.iterations == 0:
             return Staying()
         if self.on_a_part:
@@ -287,7 +290,7 @@ class TOW:
         return Iterating(bounds, self.value, self.iterations, self.tolerance, search)
 
     def check_targets(self, given: bool) -> None:
-        """ValueError if an option does not go with targets, or not without."""
+        """Raise a ValueError if an option does not go with targets, or not without them."""
         if not given:
             if self.shrink == "agreement":
                 raise ValueError(

@@ -1,10 +1,11 @@
-"""What a rollout looks at: the whole query sets of a window's tasks, or a part of them.
+"""The part of a window that a rollout evaluates: whole query sets of its tasks, or a share of them.
 
-On the whole, every rollout is training. On a part, a trajectory that will be modelled is rolled out
-on a share of each query set, mini-batches 2..T; the last one is the training itself, on whole
-tasks, and watches the loss of every other task's part, so that costs are compared on the same
-images. The first of these mini-batches may be left out (coasting): they say nothing, and the
-optimiser goes on by its momentum.
+On whole query sets, every rollout is training. On a share, a trajectory that will be modelled is
+rolled out on that share of each query set, for mini-batches 2..T; the last rollout is the training
+itself, on whole tasks, and monitors the loss on every other task's share, so that costs are
+compared
+on the same images. The first of these mini-batches may be left out (coasting): their losses carry
+little information, and the optimiser continues by its momentum.
 """
 
 from abc import ABC, abstractmethod
@@ -18,14 +19,14 @@ from towpath.control import Work
 from towpath.objective import Evaluation, Objective
 
 HEAVY = 0.5
-"""momentum (Adam: beta1) from which on early losses say little of a weight"""
+"""momentum (Adam: beta1) from which on early losses hardly depend on a weight"""
 
 
 def left_out_of(T: int, inertia: float) -> int:
-    """How many of T mini-batches after the first need not be looked at.
+    """Return how many of T mini-batches after the first need not be evaluated.
 
     With momentum a weight moves the parameters little at first and more from step to step, so that
-    the first losses after it hardly say what it does: a quarter of them is left out.
+    the first losses after it hardly show its effect: a quarter of them is left out.
     """
     return (T - 1) // 4 if inertia >= HEAVY else 0
 
@@ -36,12 +37,12 @@ class Look:
 
     tasks: Sequence[Any]
     watched: Sequence[Any] | None = None
-    """for each task a part whose loss is wanted besides, or None"""
+    """for each task a part whose loss is monitored as well, or None"""
     in_part: bool = False
     """whether the tasks are a part of their query sets: planned on, not trained on"""
 
     def work(self, sketches: int) -> Work:
-        """What it costs to evaluate them, with so many sketches a task."""
+        """Return the work of evaluating them, with this number of sketches per task."""
         n = len(self.tasks)
         if self.in_part:
             return Work(sketches=n * sketches, parts=n)
@@ -49,41 +50,41 @@ class Look:
 
 
 class View(ABC):
-    """What rollouts look at of a window of T mini-batches of M tasks."""
+    """Decides what rollouts evaluate of a window of T mini-batches of M tasks."""
 
     window: Sequence[Sequence[Any]]
     share: float
     """share of each query set that is planned on"""
     in_part: bool
     coasts: range
-    """mini-batches that a rollout to be modelled does not look at: their cost is unknown to it"""
+    """mini-batches that a rollout to be modelled does not evaluate: their cost is unknown to it"""
 
     @abstractmethod
     def trains(self, *, derivatives: bool) -> bool:
-        """Whether a rollout (with or without derivatives) is training: on whole tasks."""
+        """Return whether a rollout, with derivatives or without, is training on whole tasks."""
 
     @abstractmethod
     def look(self, t: int, *, derivatives: bool, counts: bool) -> Look | None:
-        """What a rollout evaluates at mini-batch t; None where it does not look at all.
+        """Return what a rollout evaluates at mini-batch t, or None if nothing.
 
         Args:
-            t: the mini-batch.
+            t: the number of the mini-batch.
             derivatives: whether the rollout will be modelled.
             counts: whether the losses of the mini-batch are part of the cost.
         """
 
     @abstractmethod
     def seen(self, t: int) -> Sequence[Any]:
-        """The tasks of mini-batch t as a rollout to be modelled sees them."""
+        """Return the tasks of mini-batch t as a rollout that will be modelled evaluates them."""
 
     @abstractmethod
     def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:
-        """Losses `[m]`, float64, whose sum estimates the mini-batch's; none where it is unknown."""
+        """Return losses `[m]`, float64, whose sum estimates the mini-batch's; empty if unknown."""
 
 
 @dataclass(frozen=True, eq=False)
 class WholeView(View):
-    """Whole query sets: every rollout is training."""
+    """A view of whole query sets, where every rollout is training."""
 
     window: Sequence[Sequence[Any]]
     share: float = field(default=1.0, init=False)
@@ -91,25 +92,25 @@ class WholeView(View):
     coasts: range = field(default=range(0), init=False)
 
     def trains(self, *, derivatives: bool) -> bool:  # noqa: ARG002
-        """Always."""
+        """Return True, because every rollout evaluates whole tasks."""
         return True
 
     def look(self, t: int, *, derivatives: bool, counts: bool) -> Look:  # noqa: ARG002
-        """At all of the mini-batch."""
+        """Return all tasks of the mini-batch with their whole query sets."""
         return Look(self.window[t])
 
     def seen(self, t: int) -> Sequence[Any]:
-        """The tasks themselves."""
+        """Return the tasks of mini-batch t with their whole query sets."""
         return self.window[t]
 
     def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:  # noqa: ARG002
-        """All losses."""
+        """Return the losses of all tasks of the mini-batch."""
         return here.losses.double()
 
 
 @dataclass(frozen=True, eq=False)
 class PartView(View):
-    """A share of each query set but those of the first mini-batch, which is evaluated anyway."""
+    """A view of a share of each query set, except in the first mini-batch, which is whole."""
 
     window: Sequence[Sequence[Any]]
     parts: Sequence[Sequence[Any]]
@@ -119,11 +120,11 @@ class PartView(View):
     in_part: bool = field(default=True, init=False)
 
     def trains(self, *, derivatives: bool) -> bool:
-        """A rollout that will be modelled is planning only."""
+        """Return whether the rollout is training: one that will be modelled is not."""
         return not derivatives
 
     def look(self, t: int, *, derivatives: bool, counts: bool) -> Look | None:
-        """At the parts; in training at whole tasks, with every other part watched besides."""
+        """Return the parts, or in training the whole tasks with every other part monitored."""
         if t == 0:
             return Look(self.window[t])
         if derivatives:
@@ -134,13 +135,13 @@ class PartView(View):
         return Look(self.window[t], [p if i in seen else None for i, p in enumerate(self.parts[t])])
 
     def seen(self, t: int) -> Sequence[Any]:
-        """The tasks with a share of their query sets."""
+        """Return the tasks of mini-batch t with a share of their query sets."""
         return self.parts[t]
 
     def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:
-        """Losses of the parts that are watched, in place of all."""
+        """Return the losses of the parts, which stand for those of the whole tasks."""
         if t in self.coasts and not trains:
-            return here.losses.double()[:0]  # nobody looked
+            return here.losses.double()[:0]  # not evaluated, so the loss is unknown
         if t == 0 or t in self.coasts:
             return here.losses.double()
         seen = self._watched(t)
@@ -148,20 +149,20 @@ class PartView(View):
         return losses.double()[seen.start :: seen.step] * (len(losses) / len(seen))
 
     def _watched(self, t: int) -> range:
-        """Tasks whose parts are watched: every other one says enough for a yes or no."""
+        """Return the tasks whose parts are monitored: every other one is enough to decide."""
         return range(t % 2 if len(self.window[t]) > 1 else 0, len(self.window[t]), 2)
 
 
 def view_of(
     objective: Objective, window: Sequence[Sequence[Any]], share: float, coasting: int
 ) -> View:
-    """The view on a share of each query set.
+    """Return the view on a share of each query set.
 
     Args:
-        objective: knows the part of a task.
+        objective: cuts a task to a part of its query set.
         window: T mini-batches of M tasks.
         share: more than 0 and at most 1.
-        coasting: how many mini-batches after the first are not looked at, if the share is below 1.
+        coasting: how many mini-batches after the first are not evaluated, if the share is below 1.
     """
     if share >= 1:
         return WholeView(window)

@@ -1,7 +1,9 @@
-"""From a control problem to the plan that training gets.
+"""From a control problem to the plan that training receives.
 
-The nominal is rolled out, a prior chosen, a better trajectory looked for, and the accepted one is
-the training: one that was planned on a part of the query sets only is trained on the whole first.
+The nominal is rolled out, a prior chosen, and a better trajectory searched for. The accepted
+trajectory is the training; if it was planned on a part of the query sets, it is first trained on
+the
+whole.
 """
 
 import math
@@ -30,18 +32,18 @@ from towpath.weighters.tow.rollout import Rollout
 
 
 class Solver(Protocol):
-    """Looks for a better trajectory."""
+    """The interface of a method that searches for a better trajectory."""
 
     def improve(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
-        """A trajectory that is no worse than a finite nominal rolled out with derivatives."""
+        """Return a trajectory no worse than a finite nominal rolled out with derivatives."""
         ...
 
 
 @dataclass(frozen=True)
 class Iterating:
-    """iLQR on whole query sets."""
+    """The solver that iterates iLQR on whole query sets."""
 
     bounds: Bounds
     value: ValueKind
@@ -52,7 +54,7 @@ class Iterating:
     def improve(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
-        """Model, direction, search, repeat."""
+        """Repeat model, direction and line search until iLQR stops."""
         return ilqr(
             problem,
             nominal,
@@ -67,7 +69,7 @@ class Iterating:
 
 @dataclass(frozen=True)
 class Staying:
-    """No iteration at all: the nominal is the plan."""
+    """The solver without iterations: the nominal is the plan."""
 
     def improve(
         self,
@@ -75,7 +77,7 @@ class Staying:
         nominal: Trajectory[Rollout],
         prior: ActionPrior,  # noqa: ARG002
     ) -> Improvement[Rollout]:
-        """The nominal itself."""
+        """Return the nominal trajectory as the improvement."""
         return Improvement(nominal, Status.ITERATION_LIMIT)
 
 
@@ -87,15 +89,15 @@ def plan_window(
     solver: Solver,
     began: float,
 ) -> Plan:
-    """Plan the weights of a window and train it with them.
+    """Plan the weights of a window and train on it with them.
 
     Args:
         problem: the window as a control problem.
-        actions: `[T, M]`, the nominal ones; feasible.
-        bounds: which actions are feasible.
+        actions: `[T, M]`, the nominal actions, which must be feasible.
+        bounds: the set of feasible actions.
         choice: how the prior is chosen.
-        solver: looks for a better trajectory than the nominal.
-        began: when planning began, on the clock `time.perf_counter`.
+        solver: searches for a better trajectory than the nominal.
+        began: the time when planning began, on the clock `time.perf_counter`.
     """
     setting = problem.setting
     looks = not isinstance(solver, Staying)
@@ -120,8 +122,7 @@ def plan_window(
 def _trained(
     problem: WindowProblem, found: Improvement[Rollout]
 ) -> tuple[Improvement[Rollout], Work]:
-    """A trajectory that was only planned on a part of the query sets, trained on the whole; and
-    what that took."""
+    """Train on whole query sets what was planned on a part; return it and the work that it took."""
     chosen = found.trajectory
     if chosen.kept.trained or not chosen.finite:
         return found, Work()
@@ -140,7 +141,7 @@ def _plan(
     found: Improvement[Rollout],
     extra: Work,
 ) -> Plan:
-    """What training gets.
+    """Assemble the plan that training receives.
 
     Args:
         problem: the window as a control problem.

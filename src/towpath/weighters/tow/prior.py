@@ -1,8 +1,9 @@
-"""How firmly a plan holds the weights: beta of the prior, given or found from the window.
+"""The strength beta of the prior on the weights: given, or computed from the window.
 
-With `beta="auto"` beta is such that the largest deviation that the nominal's gradient asks for is
-about `spread / M`. With targets the spread is multiplied by how far two halves of them agree: the
-cosine of the deviations, centred per mini-batch, that each half asks for.
+With `beta="auto"` beta is such that the largest deviation that the nominal's gradient suggests is
+about `spread / M`. With targets the spread is multiplied by the agreement of two halves of them:
+the
+cosine of the deviations, centred per mini-batch, that each half suggests.
 """
 
 import math
@@ -23,7 +24,7 @@ LEAST_SCALE = 1e-3
 
 @dataclass(frozen=True)
 class ChosenPrior:
-    """The prior of a plan; `ended` says why the nominal stays, where it does."""
+    """The prior of a plan; `ended` gives the reason if the plan stays at the nominal."""
 
     prior: ActionPrior
     agreement: float | None = None
@@ -31,27 +32,27 @@ class ChosenPrior:
 
 
 class PriorChoice(Protocol):
-    """How the prior of a plan is chosen."""
+    """The interface of a method that chooses the prior of a plan."""
 
     def unasked(self) -> ActionPrior:
-        """The prior of a plan that keeps its nominal without a look at gradients."""
+        """Return the prior of a plan that keeps its nominal without computing gradients."""
         ...
 
     def choose(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
     ) -> ChosenPrior:
-        """The prior for a finite nominal that was rolled out with derivatives."""
+        """Return the prior for a finite nominal that was rolled out with derivatives."""
         ...
 
 
 @dataclass(frozen=True)
 class GivenBeta:
-    """The user's beta."""
+    """A prior with the beta that the user gave."""
 
     prior: ActionPrior
 
     def unasked(self) -> ActionPrior:
-        """The same."""
+        """Return the given prior, which does not depend on gradients."""
         return self.prior
 
     def choose(
@@ -60,16 +61,16 @@ class GivenBeta:
         nominal: Trajectory[Rollout],
         bounds: Bounds,  # noqa: ARG002  beta does not follow from what the bounds allow
     ) -> ChosenPrior:
-        """The same; the agreement of the targets is measured all the same."""
+        """Return the given prior; the agreement of the targets is measured as well."""
         if not problem.setting.cost.has_halves:
             return ChosenPrior(self.prior)
-        # a model that lives here only is not held through the trials
+        # a model that lives here only does not use memory during the trials
         return ChosenPrior(self.prior, agreement(problem, nominal, problem.model(nominal)))
 
 
 @dataclass(frozen=True)
 class AutoBeta:
-    """beta from the gradients of the nominal."""
+    """A prior whose beta is computed from the gradients of the nominal."""
 
     mu: float
     spread: float
@@ -80,16 +81,17 @@ class AutoBeta:
     """whether the spread is multiplied by the agreement of the targets"""
 
     def unasked(self) -> ActionPrior:
-        """The weights stay at the nominal."""
+        """Return a prior of infinite precision, which keeps the weights at the nominal."""
         return ActionPrior(math.inf, self.mu)
 
     def choose(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
     ) -> ChosenPrior:
-        """The beta that lets the weights deviate by the spread.
+        """Return the prior whose beta lets the weights deviate by the spread.
 
-        The solver builds the nominal's model again: that costs no evaluation, and a model that
-        lives here only is not held through the trials.
+        The solver builds the nominal's model again: that costs no evaluation, and the model built
+        here
+        does not use memory during the trials.
         """
         setting = problem.setting
         model = problem.model(nominal)
@@ -109,7 +111,7 @@ class AutoBeta:
         )
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
-        """beta of each mini-batch over the window's; one that asks for nothing stays put."""
+        """Return each mini-batch's beta over the window's; one without influence stays put."""
         if self.scale == "window":
             return None
         each = g0.abs().amax(1) / largest
@@ -117,10 +119,10 @@ class AutoBeta:
 
 
 def agreement(problem: WindowProblem, nominal: Trajectory[Rollout], model: Model) -> float:
-    """Cosine of the deviations, centred per mini-batch, that each half of the cost asks for.
+    """Return the cosine of the deviations, centred per mini-batch, that the cost's halves suggest.
 
     To first order the deviations are the negative costate gradients, so this needs no evaluation;
-    the halves use the model's adjoint also where the plan uses the exact one.
+    the halves use the model's adjoint even if the plan uses the exact one.
     """
     halves = problem.modeller.half_models(nominal, model)
     first, second = (centred(costate_gradient(half), problem.setting.held) for half in halves)

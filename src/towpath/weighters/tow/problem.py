@@ -11,8 +11,8 @@ evaluated at a state is in `evaluation`, how a rollout is modelled in `modelling
 count, and on how much of the query sets, are objects of `cost` and `part`.
 
 Where several ranks share the tasks, each holds the whole state and steps it, but models its own
-coordinates of it only. A rollout that nobody will model needs no single gradient, only their
-weighted sum.
+coordinates of it only. A rollout that will not be modelled needs no single gradient, only
+their weighted sum.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ at the rank's own coordinates."""
 
 
 def nonnegative(action: Tensor) -> bool:
-    """Whether no entry of an action is below 0."""
+    """Return whether every entry of an action is at least 0."""
     return not bool((action < 0).any())
 
 
@@ -49,13 +49,13 @@ class WindowProblem:
 
     @property
     def epsilon(self) -> float:
-        """Rounding unit of the parameters."""
+        """The rounding unit of the dtype of the parameters."""
         return float(torch.finfo(self.setting.start.state.x.dtype).eps)
 
     def model(
         self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
     ) -> Model:
-        """Linearise each step, quadraticise each cost; free what is read if this is the last."""
+        """Return the model of a trajectory; free what it reads if this is the last one."""
         return self.modeller.model(trajectory, last=last, states=states)
 
     def rollout(
@@ -91,7 +91,7 @@ class WindowProblem:
     def _stage(
         self, walk: Walk, t: int, policy: Policy, allows: Allows, decide: Decide | None
     ) -> bool:
-        """Evaluate mini-batch t and step; whether the rollout may go on."""
+        """Evaluate mini-batch t and step; return whether the rollout may go on."""
         setting, state = self.setting, walk.state
         own = setting.own(state)
         u = policy(t, coordinates(own, frozen=setting.modelling.frozen_moments)).to(state.x)
@@ -129,7 +129,7 @@ class WindowProblem:
         return True
 
     def _note_cost(self, walk: Walk, t: int, here: Evaluation) -> None:
-        """Count the mini-batch's own losses, if the cost does."""
+        """Record the mini-batch's own losses if they are part of the cost."""
         setting = self.setting
         if not setting.cost.counts(t, setting.shape[0]):
             walk.counted.append(here.losses.double()[:0])
@@ -139,7 +139,7 @@ class WindowProblem:
             walk.pending = own_cost(here).plus(walk.pending)
 
     def _cost_after(self, walk: Walk, t: int) -> bool:
-        """Evaluate what counts at the state after mini-batch t; whether the rollout may go on."""
+        """Evaluate the cost after mini-batch t; return whether the rollout may go on."""
         setting = self.setting
         asked = setting.cost.after(t, setting.view, setting.muted)
         if asked is None:
@@ -161,7 +161,7 @@ class WindowProblem:
         cost: CostTerms | None,
         x: Tensor,
     ) -> StagePoint:
-        """What the model of a stage needs; `own` is the state at the rank's own coordinates."""
+        """Return the data for a stage's model; `own` is the state at the rank's own coordinates."""
         assert isinstance(here.held, Columns)
         whole_x = x if self.setting.modelling.exact_adjoint else None
         part = self.setting.ranks.part(gradient)

@@ -1,6 +1,6 @@
-"""What a rollout through a window leaves behind: for its plan, and for the model of it.
+"""The data that a rollout through a window stores for its plan and for its model.
 
-Stages are held at the rank's own coordinates; in one process these are all.
+Stages are stored at the rank's own coordinates; in one process these are all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class CostTerms:
     """`[2, P]`, where the cost has halves"""
 
     def plus(self, other: "CostTerms | None") -> "CostTerms":
-        """The terms of two costs at one state."""
+        """Return the sum of the terms of two costs at one state."""
         if other is None:
             return self
         halves = self.halves if other.halves is None else other.halves
@@ -36,7 +36,7 @@ class CostTerms:
 
 @dataclass(frozen=True, eq=False)
 class StagePoint:
-    """What one stage of a rollout leaves for its model, at the rank's own coordinates."""
+    """The data of one stage that its model needs, at the rank's own coordinates."""
 
     state: State
     weights: Tensor
@@ -45,12 +45,12 @@ class StagePoint:
     gam: Tensor
     cost: CostTerms | None
     whole_x: Tensor | None
-    """`[P]`, where the true Hessian will be asked for products"""
+    """`[P]`, where products with the true Hessian are needed"""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What the problem keeps of a trajectory."""
+    """The data that the problem stores with a trajectory."""
 
     final: State
     losses: Tensor
@@ -73,7 +73,7 @@ class Rollout:
 
 @dataclass(eq=False)
 class Walk:
-    """A window as far as a rollout has gone through it."""
+    """The progress of a rollout through a window."""
 
     # where it is
     state: State
@@ -91,7 +91,7 @@ class Walk:
     doubtful: Muted = NOTHING_MUTED
     """tasks of the cost whose numbers are not finite"""
     work: Work = field(default_factory=Work)
-    # what it saw, stage by stage
+    # what it recorded, stage by stage
     actions: list[Tensor] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Walk:
     points: list[StagePoint] = field(default_factory=list)
 
     def trajectory(self, M: int, *, frozen: bool) -> Trajectory[Rollout]:
-        """The finished rollout; `frozen` moments are not part of its coordinates."""
+        """Return the finished rollout; `frozen` moments are not part of its coordinates."""
         rows = torch.stack(self.actions) if self.actions else self.state.x.new_zeros(0, M)
         return Trajectory(
             actions=rows,
@@ -126,8 +126,10 @@ class Walk:
 
 
 class Coordinates(Sequence[Tensor]):
-    """z_t `[k, P]` of a trajectory as the model sees it, stacked when asked for: the states
-    themselves are kept anyway."""
+    """The states z_t `[k, P]` of a trajectory as the model sees them, stacked on access.
+
+    The states themselves are stored anyway, so this uses no further memory.
+    """
 
     def __init__(self, states: list[State], *, frozen: bool) -> None:
         self.states, self.frozen = states, frozen
@@ -140,12 +142,12 @@ class Coordinates(Sequence[Tensor]):
 
 
 def coordinates(state: State, *, frozen: bool) -> Tensor:
-    """z `[k, P]`: with the moments, or x alone where they are frozen."""
+    """Return z `[k, P]`: x with the moments, or x alone if they are frozen."""
     return state.x[None] if frozen else state.z
 
 
 def stacked_accuracies(rows: Sequence[Tensor | None]) -> Tensor | None:
-    """`[T, M]`; zeros where a whole mini-batch is muted, None where the tasks have no classes."""
+    """Stack accuracies to `[T, M]`, 0 in muted mini-batches; None for tasks without classes."""
     known = [row for row in rows if row is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""What a plan is made for: the window, where training stands, and how it is to be modelled."""
+"""The setting of a plan: the window, the state of training, and how it is modelled."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,18 +19,18 @@ from towpath.weighters.tow.part import View
 
 @dataclass(frozen=True)
 class Modelling:
-    """How a trajectory becomes a linear-quadratic model."""
+    """Options that determine how a trajectory becomes a linear-quadratic model."""
 
     curvature: CurvatureKind = "none"
     probes: int = 1
     exact_adjoint: bool = False
     """whether costates use the true Hessian in place of the diagonal model"""
     frozen_moments: bool = False
-    """whether the optimiser's moments are held fixed (the paper)"""
+    """whether the optimiser's moments are treated as fixed (the paper)"""
     actions: Actions = field(default_factory=WeightActions)
 
     def curvature_of(self, *rows: Tensor) -> Curvature | None:
-        """A request for the tasks' curvature, one sum for each row `[M]` of weights."""
+        """Return a request for the tasks' curvature, one sum for each row `[M]` of weights."""
         if self.curvature == "none":
             return None
         return Curvature(self.curvature, torch.stack(rows), self.probes)
@@ -38,7 +38,7 @@ class Modelling:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Everything that a control problem of training is made of."""
+    """Everything that defines the control problem of training on a window."""
 
     objective: Objective
     start: Start
@@ -50,7 +50,7 @@ class Setting:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """T mini-batches of M tasks."""
+        """The number T of mini-batches and the number M of tasks in each."""
         return len(self.view.window), len(self.view.window[0])
 
     @property
@@ -60,11 +60,11 @@ class Setting:
 
     @cached_property
     def held(self) -> Tensor | None:
-        """`[T, M]` bool: tasks without any effect; None where every task has one."""
+        """A mask `[T, M]` of tasks without any effect; None if every task has one."""
         return self.muted.held(*self.shape)
 
     def held_at(self, t: int) -> Tensor | None:
-        """`[M]` of mini-batch t."""
+        """Return the mask `[M]` of tasks without effect in mini-batch t, or None."""
         return None if self.held is None else self.held[t]
 
     @cached_property
@@ -73,7 +73,7 @@ class Setting:
         return [stage_seed(self.seed, t) for t in range(self.shape[0] + 1)]
 
     def own(self, state: State) -> State:
-        """The state at the rank's own coordinates."""
+        """Return the state at the rank's own coordinates."""
         if self.ranks.size == 1:
             return state
         slots = tuple(self.ranks.part(slot) for slot in state.slots)

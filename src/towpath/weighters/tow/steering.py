@@ -5,15 +5,15 @@
               g_t = F_u,t' lam_{t+1},   F_u,t = b_t J_t'
               w_t = the feasible weights nearest to mu - g_t / beta
 
-The costate sums the gradients of many tasks, so a part of their images says enough; a task's own
+The costate sums the gradients of many tasks, so a part of their images is enough; a task's own
 gradient does not average out, and is taken whole. Without curvature the quadratic model is beta I
-and w_t is its exact minimiser. Where the optimiser has momentum, the nominal does not look at the
-first mini-batches after the first (`TOW.coasting`): what they say of a weight is little. Their own
+and w_t is its exact minimiser. Where the optimiser has momentum, the nominal does not evaluate the
+first mini-batches after the first (`TOW.coasting`), which depend little on a weight. Their own
 weights are planned like the others', and the step that the nominal left out is made up for in its
 cost: how far it would have led, with the gradients that training finds there, times `lam_{t+1}`.
 
 The trial is the training: its cost is estimated from the parts of every other task of the
-mini-batches that the nominal looked at. The nominal took other steps (those of the parts), so the
+mini-batches that the nominal evaluated. The nominal took other steps (those of the parts), so the
 two differ by chance, too: the trial is accepted unless it is above the nominal by more than two
 standard errors of the difference over the tasks (with targets: one). Where it is, training with
 uniform weights decides: both are rolled out on whole tasks then, and the cheaper one is kept.
@@ -46,7 +46,7 @@ from towpath.weighters.tow.rollout import Rollout
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """A mini-batch that the nominal did not look at, as training found it."""
+    """The data that training found at a mini-batch that the nominal did not evaluate."""
 
     g: Tensor
     """`dJ/du_t [M]`, float64"""
@@ -64,7 +64,7 @@ class Steering:
     def improve(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], prior: ActionPrior
     ) -> Improvement[Rollout]:
-        """The training with these weights, or with the nominal's, whichever is accepted."""
+        """Return the training with these weights or with the nominal's, whichever is accepted."""
         began = time.perf_counter()
         model = problem.model(nominal, last=True, states=False)
         direction = self.bounds.direction(model, nominal.actions, (), prior, "exact")
@@ -111,12 +111,13 @@ class Steering:
         costates: Mapping[int, Tensor],
         left_out: dict[int, LeftOut],
     ) -> Decide:
-        """The weights of a mini-batch once its gradients are known; fills `left_out` on the way."""
+        """Return the function that decides a mini-batch's weights; it also fills `left_out`."""
         setting, modeller = problem.setting, problem.modeller
         uniform = nominal.actions
         precisions = prior.precisions(len(uniform))
 
         def decide(t: int, state: State, J: Tensor) -> Tensor:
+            """Return the weights of mini-batch t, given its gradients J `[M, P]`."""
             b = modeller.linearise(state, J.mean(0)).b
             g = setting.ranks.total((J @ (b * costates[t]).sum(0)).double())
             if t in setting.view.coasts:
@@ -129,7 +130,7 @@ class Steering:
 
 
 def _as_in(trajectory: Trajectory[Rollout]) -> Policy:
-    """The actions of a trajectory, whatever the states."""
+    """Return a policy with the actions of a trajectory, whatever the states are."""
     actions = trajectory.actions
     return lambda t, z: actions[t]  # noqa: ARG005
 
@@ -143,16 +144,16 @@ def _line(
     M: int,
     seconds: float,
 ) -> Iteration:
-    """The one line of the history; a refused trial has no decrease and no step size.
+    """Return the only entry of the history; a rejected trial has no decrease and no step size.
 
     Args:
-        cost: of the trajectory that is kept.
-        predicted: decrease that the model promised.
-        actual: decrease that there was.
+        cost: the cost of the accepted trajectory.
+        predicted: the decrease that the model predicted.
+        actual: the decrease of the true cost.
         eps: the step size.
-        work: what the trial took, and what decided on it.
-        M: tasks of a mini-batch.
-        seconds: since planning began.
+        work: the work of the trial, and of the training that decided on it.
+        M: the number of tasks of a mini-batch.
+        seconds: the time since planning began.
     """
     return Iteration(
         cost=cost,
@@ -170,8 +171,11 @@ def _line(
 def _completed(
     nominal: Trajectory[Rollout], trial: Trajectory[Rollout], left_out: Mapping[int, LeftOut]
 ) -> Trajectory[Rollout]:
-    """The nominal with the cost of the mini-batches that it did not look at: the training's, and
-    what the steps that it left out would have changed later."""
+    """Return the nominal with the cost of the mini-batches that it did not evaluate.
+
+    The cost is that found in training, and what the nominal's omitted steps would have changed
+    later.
+    """
     costs, counted = list(nominal.state_costs), list(nominal.kept.counted)
     for t, stage in left_out.items():
         counted[t] = trial.kept.counted[t]
@@ -185,7 +189,7 @@ def _promised(
     left_out: Mapping[int, LeftOut],
     prior: ActionPrior,
 ) -> float:
-    """Decrease that the weights of those mini-batches promise that the nominal did not look at."""
+    """Return the decrease predicted for the mini-batches that the nominal did not evaluate."""
     total = 0.0
     for t, stage in left_out.items():
         w, u = trial.actions[t].to(stage.g), nominal.actions[t].to(stage.g)
@@ -196,8 +200,10 @@ def _promised(
 
 
 def by_chance(mine: Sequence[Tensor], theirs: Sequence[Tensor], errors: float) -> float:
-    """By how much the sum of `mine` may be above that of `theirs`: so many standard `errors` of
-    the difference, from the differences of single tasks."""
+    """Return by how much the sum of `mine` may exceed that of `theirs` by chance.
+
+    It is the given number of standard `errors` of the difference, estimated from single tasks.
+    """
     each = torch.cat([a - b for a, b in zip(mine, theirs, strict=True)])
     if len(each) < 2:
         return 0.0
