@@ -165,7 +165,7 @@ class AdamDynamics:
 
 
 class TorchAdam(TorchKind):
-    """`torch.optim.Adam`."""
+    """How `torch.optim.Adam` is read, and how its state is written back."""
 
     name = "Adam"
     slots = ("exp_avg", "exp_avg_sq")
@@ -173,7 +173,7 @@ class TorchAdam(TorchKind):
     """how the class decays weights, unless a group says otherwise"""
 
     def rule(self, group: Group) -> Adam:
-        """The hyper-parameters of a parameter group."""
+        """Return the hyper-parameters of one of the optimiser's parameter groups."""
         self.check_options(group)
         return Adam(
             lr=number(group["lr"]),
@@ -203,7 +203,7 @@ class TorchAdam(TorchKind):
 
 
 class TorchAdamW(TorchAdam):
-    """`torch.optim.AdamW`."""
+    """How `torch.optim.AdamW` is read: as Adam, with decoupled weight decay."""
 
     name = "AdamW"
     decoupled = True

@@ -128,13 +128,13 @@ class SGDDynamics:
 
 
 class TorchSGD(TorchKind):
-    """`torch.optim.SGD`."""
+    """How `torch.optim.SGD` is read, and how its momentum is written back."""
 
     name = "SGD"
     slots = ("momentum_buffer",)
 
     def rule(self, group: Group) -> SGD:
-        """The hyper-parameters of a parameter group."""
+        """Return the hyper-parameters of one of the optimiser's parameter groups."""
         self.check_options(group)
         return SGD(
             lr=number(group["lr"]),
@@ -153,7 +153,7 @@ class TorchSGD(TorchKind):
         return int(entry.get("momentum_buffer") is not None)
 
     def keeps(self, group: Group) -> bool:
-        """Without momentum torch keeps no entry."""
+        """Say whether torch stores a state for a parameter, which it does with momentum only."""
         return bool(group.get("momentum"))
 
 
