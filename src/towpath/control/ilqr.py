@@ -75,11 +75,11 @@ def ilqr(
         problem: rolls policies out and models trajectories.
         nominal: the trajectory to start from.
         prior: the prior of the actions.
-        bounds: which actions are feasible, and how a direction among them is found.
+        bounds: the feasible actions, and the method that finds a direction among them.
         value: the value function from which feedback gains are computed.
         iterations: the largest number of directions to follow.
         tolerance: actions with a smaller measure of stationarity count as stationary.
-        search: how far to go along a direction.
+        search: the line search along a direction.
     """
     history: list[Iteration] = []
     current, ratio = nominal, 0.0

@@ -37,7 +37,7 @@ class ExactProduct:
 
     product: Product
     gam: Tensor
-    """`[P]`, the diagonal that stands in A and is taken out again."""
+    """`[P]`, the diagonal curvature in A, which the exact product replaces."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ class _CondensedGain:
 
     k: Tensor
     tail: Factor
-    """of `H_{t:,t:}`, the prior included"""
+    """the Cholesky factor of `H_{t:,t:}`, the prior included"""
     J: Sequence[Tensor]
     back: Sequence[Tensor]
     """empty at stage 1, where nothing can deviate"""
@@ -161,7 +161,7 @@ class Sweep:
     gains: Sequence[StageGain]
     theta: float
     largest_eigenvalue: float
-    """Of `F_u' V F_u`, over all stages."""
+    """The largest eigenvalue of `F_u' V F_u`, over all stages."""
     largest_gradient: float
     """Largest entry of a q_u: 0 exactly where the nominal is stationary."""
     value_at_second_stage: Value | None

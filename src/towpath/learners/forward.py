@@ -19,7 +19,7 @@ class Forward:
     def __init__(self, model: nn.Module) -> None:
         self.model = model
         self.prefix = ""
-        """of the model's names within the module that owns the meta-parameters"""
+        """the prefix of the model's names within the module that owns the meta-parameters"""
         self.has_buffers = any(True for _ in model.buffers())
         self.aliases = second_names(model)
         self.tracking = tracking_layers(model)

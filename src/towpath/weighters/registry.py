@@ -31,7 +31,7 @@ class WeighterEntry:
     presets: Mapping[str, Any] = field(default_factory=dict)
     """options that differ from the class's defaults"""
     own_card: Card | None = None
-    """of a preset, where the class has none that fits it"""
+    """the card of a preset, where the class has none that fits it"""
 
     @property
     def card(self) -> Card:

@@ -21,7 +21,7 @@ from towpath.weighters.rules.trained import column, step_groups, with_groups
 SMALLEST_LOSS = 1e-8
 """below it a loss counts as this: its logarithm and its inverse stay finite"""
 LARGEST_EXPONENT = 50.0
-"""of an uncertainty: its weight stays a number in float32"""
+"""largest exponent of an uncertainty's weight, which then stays finite in float32"""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class FAMO(MiniBatchWeighter):
     of the group serves, and a group that is absent or new counts as one that did not move.
 
     Args:
-        rate: of Adam, which trains xi.
-        weight_decay: of xi.
+        rate: learning rate of Adam, which trains xi.
+        weight_decay: weight decay of xi.
     """
 
     card = Card(
@@ -128,7 +128,7 @@ class Uncertainty(MiniBatchWeighter):
     `1 - exp(-s_g) l_g`, `l_g` the mean loss of the group's tasks in the mini-batch.
 
     Args:
-        rate: of Adam, which trains s.
+        rate: learning rate of Adam, which trains s.
     """
 
     card = Card(

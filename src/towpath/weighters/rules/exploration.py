@@ -102,7 +102,7 @@ class _ByLoss(MiniBatchWeighter):
     """The base of both rules: a prior on the weights.
 
     Args:
-        concentration: of the Dirichlet prior (the paper tried 0.2, 1.2 and 5).
+        concentration: concentration of the Dirichlet prior (the paper tried 0.2, 1.2 and 5).
         prior: another prior object in place of the Dirichlet.
     """
 

@@ -125,7 +125,7 @@ class DoGE(MiniBatchWeighter):
     and the tasks of a group share its weight.
 
     Args:
-        rate: of the ascent.
+        rate: step size of the ascent.
         floor: the share of the weight that all groups of the mini-batch have equally.
     """
 

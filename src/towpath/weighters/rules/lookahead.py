@@ -38,7 +38,7 @@ class MWLMAML(MiniBatchWeighter):
     `w <- Proj(w + eta s)` on the simplex, with `eta = 1 / (M max|s|)`.
 
     Args:
-        rounds: looks ahead.
+        rounds: number of look-aheads.
     """
 
     wants_targets = True
@@ -80,7 +80,7 @@ class AutoLambda(MiniBatchWeighter):
     loss after the optimiser's own step.
 
     Args:
-        rate: of Adam, which trains lambda.
+        rate: learning rate of Adam, which trains lambda.
         start: lambda of a group that is new.
         differences: what the authors compute: a step of SGD (with the optimiser's momentum, if it
             is SGD), and differences of the tasks' losses at `x +- 0.01 v/|v|` for the derivative.
@@ -143,12 +143,12 @@ class Nested(MiniBatchWeighter):
     in the mini-batch and `v/n` the targets' mean gradient; training steps with the new weights.
 
     Args:
-        rate: of the weights.
-        clusters: their number; the weights start at one over it.
-        first: tasks that are clustered.
+        rate: step size of the weights.
+        clusters: the number of clusters; the weights start at one over it.
+        first: number of tasks that are clustered.
         scale_free: divide `g_c . v` by its largest magnitude in the mini-batch in place of the
             learning rate, and start at 1/M: the rule then moves as fast whatever the gradients.
-        seed: of the k-means.
+        seed: seed of the k-means.
     """
 
     wants_targets = True

@@ -26,10 +26,10 @@ class MetaWeightNet(MiniBatchWeighter):
     `-lr sum_i (g_i . v) du_i/dTheta` by Adam; then the weights are computed again.
 
     Args:
-        rate: of Adam, which trains Theta.
-        weight_decay: of Theta.
+        rate: learning rate of Adam, which trains Theta.
+        weight_decay: weight decay of Theta.
         normalise: divide by the sum of the sigmoids in place of M, in both places.
-        seed: of the numbers that Theta starts from, those of `torch.nn.Linear`.
+        seed: seed of Theta's initial values, drawn as for `torch.nn.Linear`.
     """
 
     wants_targets = True

@@ -16,9 +16,9 @@ from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 
 LARGEST_EXPONENT = 600.0
-"""exp of it is a float with room to be multiplied"""
+"""largest exponent: its exp is a float that can still be multiplied"""
 SMALLEST_SHARE = 1e-200
-"""of a group, so that one which was left far behind can come back"""
+"""least share of a group, so that one that fell far behind can recover"""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class _Walk:
     here: State
     memory: _Memory
     buffers: Values
-    """of the model, as training leaves them"""
+    """the model's buffers after the steps so far"""
     weights: list[Tensor] = field(default_factory=list)
     losses: list[Tensor] = field(default_factory=list)
     accuracies: list[Tensor | None] = field(default_factory=list)

@@ -57,11 +57,11 @@ class ATS(MiniBatchWeighter):
     learner without an inner loop, that of its gradient with the mini-batch's mean.
 
     Args:
-        sample: K.
-        rate: of Adam, which trains the scheduler.
+        sample: the number K of tasks to draw.
+        rate: learning rate of Adam, which trains the scheduler.
         steps: mini-batches of the whole training, for the progress; a recipe fills it in. With
             None the progress stays at its beginning.
-        seed: of the scheduler's first parameters and of the draws.
+        seed: seed of the scheduler's initial parameters and of the draws.
     """
 
     wants_targets = True

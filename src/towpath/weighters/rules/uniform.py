@@ -25,7 +25,7 @@ class Uniform(MiniBatchWeighter):
     )
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """1/M for each of the M tasks."""
+        """Return the weights 1/M for each of the M tasks."""
         return torch.full_like(batch.losses, 1.0 / len(batch)), state
 
 

@@ -31,7 +31,7 @@ class CostTasks:
 
     tasks: Sequence[Any]
     skip: set[int]
-    """indices of muted ones"""
+    """indices of the muted tasks"""
     in_part: bool = False
     """whether they are a part of their query sets"""
 
@@ -95,7 +95,7 @@ class TargetTasks(Cost):
 
     targets: Sequence[Sequence[Any]]
     """T lists, some of which may be empty"""
-    # targets are whole, and less is left to chance
+    # targets are whole, so chance plays a smaller part
     chance: ClassVar[float] = 1.0
 
     def counts(self, t: int, T: int) -> bool:  # noqa: ARG002

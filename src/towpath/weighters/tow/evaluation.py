@@ -27,7 +27,7 @@ class StageAnswer:
 
     here: Evaluation
     buffers: Values
-    """the model's buffers after the passes, where they were those of training"""
+    """the model's buffers after the passes, if these were part of training"""
     work: Work
 
 

@@ -176,7 +176,7 @@ def _plan(
         curvature_ratio=found.curvature_ratio,
         losses=accepted.kept.losses,
         accuracies=accepted.kept.accuracies,
-        # of the nominal as well: it may have been planned on, and another one trained on
+        # the nominal's as well: it may have been planned on while another trajectory was trained on
         bad=accepted.kept.bad | nominal.kept.bad,
         evaluations=total.tasks / M + sum(line.evaluations for line in history),
         sketches=total.sketches / M + sum(line.sketches for line in history),

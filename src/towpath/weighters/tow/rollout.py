@@ -62,11 +62,11 @@ class Rollout:
     """emptied by the last model of the trajectory"""
     terminal: CostTerms | None
     bad: Muted
-    """tasks and targets whose numbers are not finite"""
+    """tasks and targets whose loss or gradient is not finite"""
     counted: list[Tensor]
     """losses of single tasks that make up the cost, stage by stage, float64"""
     buffers: Mapping[str, Tensor] = field(default_factory=dict)
-    """the model's buffers after the steps, where they were those of training"""
+    """the model's buffers after the steps, if these were part of training"""
     trained: bool = True
     """whether the steps were those of training: on whole tasks"""
 
@@ -89,7 +89,7 @@ class Walk:
     feasible: bool = True
     bad: Muted = NOTHING_MUTED
     doubtful: Muted = NOTHING_MUTED
-    """tasks of the cost whose numbers are not finite"""
+    """tasks of the cost whose loss or gradient is not finite"""
     work: Work = field(default_factory=Work)
     # what it recorded, stage by stage
     actions: list[Tensor] = field(default_factory=list)
