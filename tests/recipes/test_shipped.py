@@ -10,6 +10,7 @@ from tests.training.runs import Silent, records
 from towpath.data import present
 from towpath.data.locations import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
+from towpath.recipes.component import Component
 from towpath.recipes.reading import read_recipe
 from towpath.runs.comparison_spec import Contestant
 from towpath.training import train
@@ -79,7 +80,7 @@ def test_the_papers_experiments_have_its_settings():
         omniglot = recipe.data.name == "omniglot"
         assert recipe.training.horizon == 5
         assert recipe.training.meta_batch_size == (10 if omniglot else 5)
-        assert recipe.optimizer == {"name": "adam", "meta_lr": 1e-4}
+        assert recipe.optimizer == Component("adam", {"meta_lr": 1e-4})
         assert recipe.validation.tasks == 100
         if recipe.learner.name == "maml":
             assert recipe.learner.options["inner_lr"] == (0.1 if omniglot else 0.01)
@@ -95,7 +96,7 @@ def test_the_papers_tow_is_the_faithful_one_in_every_recipe_of_the_paper():
         recipe = read_recipe(name)
         if not recipe.reproduces:
             continue
-        assert recipe.weighter == {"name": "tow-faithful"}, name
+        assert recipe.weighter == Component("tow-faithful"), name
         if name.startswith("ablation"):
             assert all(text.startswith("tow-faithful:") for text in recipe.compare)
         else:
