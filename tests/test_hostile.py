@@ -276,6 +276,33 @@ def test_a_full_disk_is_called_that_and_nothing_is_left(here, monkeypatch):
     assert "the disk is full" in here(["recipes", "copy", "demo", "--out", "deep/in/copy.yaml"])
 
 
+def test_a_disk_that_fills_before_the_first_checkpoint_keeps_the_run_that_it_names(
+    folder, monkeypatch, capsys
+):
+    monkeypatch.chdir(folder)
+    synced, real = [], os.fsync
+
+    def full(descriptor):
+        synced.append(descriptor)
+        if len(synced) > 1:  # the configuration still had room
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr("towpath.files.os.fsync", full)
+    assert main(["train", "tiny.yaml", "--out", "filled"]) == 1
+    assert "towpath resume filled" in capsys.readouterr().err
+    monkeypatch.setattr("towpath.files.os.fsync", real)
+    assert main(["resume", "filled"]) == 0
+
+
+def test_a_folder_that_is_no_run_is_called_what_it_is(here, capsys):
+    assert "does not exist" in here(["evaluate", "nowhere"])
+    assert main(["compare", "tiny.yaml", "--weighters", "uniform", "--out", "both"]) == 0
+    capsys.readouterr()
+    assert "comparison" in here(["evaluate", "both"])
+    assert "uniform-seed0" in here(["audit", "both"])
+
+
 @pytest.mark.parametrize("out", ["a[/b]c", "run[v2]", "[red]x"])
 def test_signs_of_markup_in_a_path_are_part_of_the_path(out, here, capsys):
     assert main(["train", "tiny.yaml", "--out", out]) == 0

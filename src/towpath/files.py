@@ -184,8 +184,8 @@ class Output:
         found = _require_replaceable(self.path)
         if found is not None and not self.force and not self._is_ours():
             raise FileError(
-                f"{_shown(self.path)} exists and was not written by this command; expected a new "
-                "file. Choose another --out, or replace it with --force."
+                f"{_shown(self.path)} exists; expected a new file, or one that is known to be "
+                "of this command's making. Choose another --out, or replace it with --force."
             )
         folder = self.path.absolute().parent
         while not os.path.lexists(folder):

@@ -26,7 +26,9 @@ def texts(section):
 
 def test_the_row_of_a_weighter_says_when_it_reached_the_goal(study):
     _, found = reached(study)
-    for label, cells in texts(reached_section(study)).items():
+    rows = texts(reached_section(study))
+    assert rows.keys() == set(study.labels)
+    for label, cells in rows.items():
         one = found[label]
         if not one.reached:
             assert "not reached by any of 2 seed(s)" in cells[1]
@@ -38,7 +40,9 @@ def test_the_row_of_a_weighter_says_when_it_reached_the_goal(study):
 
 def test_running_times_are_those_of_the_clock(study):
     spent = costs(study)
-    for label, cells in texts(time_section(study)).items():
+    rows = texts(time_section(study))
+    assert rows.keys() == set(study.labels)
+    for label, cells in rows.items():
         assert float(cells[1]) == pytest.approx(spent[label].per_step, abs=5e-4)
         assert cells[2] == "1.00×"
         assert cells[5] == "90"

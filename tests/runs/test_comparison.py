@@ -7,10 +7,13 @@ import pytest
 
 from tests.reports import synthetic
 from towpath.recipes.typed import RecipeError
+from towpath.reports.tables import _row
 from towpath.runs.comparison import RESULT, compared, read_comparison, write_comparison
 from towpath.runs.comparison_spec import ComparisonSpec
 from towpath.runs.folder import RunFolder
+from towpath.runs.results import results
 from towpath.runs.scores import SeedDifferences
+from towpath.runs.study import read_studies
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +53,13 @@ def test_a_run_keeps_its_summary_and_says_its_overhead_under_the_clock(finished)
     summary = json.loads((finished / run.folder / "summary.json").read_text())
     assert content == {"label": "tow", "folder": "tow-seed0", **summary}
     assert replace(run, overhead=None).as_json()["timing"] == summary["timing"]
+
+
+def test_the_terminal_and_the_report_show_the_same_intervals(finished):
+    result = compared(finished)
+    (study,) = read_studies([finished])
+    for test in result.tests:
+        for label, shown in results(study, test).items():
+            assert result.intervals[label][test] == pytest.approx(shown.interval, rel=1e-12)
+            line = _row(result, label)
+            assert f"±{100 * shown.interval:.1f}" in line[1 + 2 * result.tests.index(test)]

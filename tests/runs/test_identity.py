@@ -328,3 +328,29 @@ def test_every_run_of_a_comparison_knows_what_it_is(comparison):
         checkpoint = header(comparison / name / "checkpoints" / "last.safetensors")
         summary = json.loads((comparison / name / "summary.json").read_text())
         assert checkpoint["run"] == summary["identity"]["run"]
+
+
+@pytest.mark.parametrize("word", ["1e-3", "1e3", "5e-1"])
+def test_a_number_that_yaml_reads_as_a_word_is_the_number(word):
+    assert differences({"weighter": {"beta": word}}, {"weighter": {"beta": float(word)}}) == []
+    assert differences({"weighter": {"beta": word}}, {"weighter": {"beta": 2.0}}) == [
+        "weighter.beta"
+    ]
+    assert differences({"weighter": {"name": "tow"}}, {"weighter": {"name": 3}}) == [
+        "weighter.name"
+    ]
+
+
+def test_a_comparison_whose_options_are_written_with_an_exponent_ends(tmp_path):
+    recipe = tiny("uniform", training={"steps": 2, "horizon": 2, "meta_batch_size": 2})
+    begin_comparison(tmp_path / "c", recipe, ["uniform", "trim:keep=5e-1"], [0])
+    result = run_comparison(tmp_path / "c", Silent())
+    assert [run.label for run in result.runs] == ["uniform", "trim_keep=5e-1"]
+
+
+def test_your_own_folder_is_the_same_data_on_the_other_kind_of_system():
+    def of(place: str) -> Identity:
+        return Identity.of({"data": {"name": place}, "training": {"steps": 3}}, {})
+
+    assert of("/home/me/birds") == of("D:\\mine\\birds")
+    assert of("/home/me/birds") != of("/home/me/cats")

@@ -464,3 +464,15 @@ def test_planning_works_on_the_librarys_parts(learner, backbone, optimiser):
     after = tow.plan(objective, plan.params, plan.optimizer_state, window[:1], seed=2)
     assert after.initial.equals(plan.final)
     assert not torch.equal(after.final.x, plan.final.x)
+
+
+def test_a_rule_that_forgets_its_state_is_told_what_to_return():
+    class Forgetful(tp.MiniBatchWeighter):
+        def weights(self, batch, state):
+            return torch.ones_like(batch.losses)
+
+    case = made("uniform")
+    with pytest.raises(ValueError, match=r"Forgetful.weights returned .*: return weights, state"):
+        Forgetful().plan(
+            tp.Objective(case.learner), case.learner.module, case.optimizer, case.windows[0]
+        )

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from towpath.recipes.typed import RecipeError
+from towpath.runs.folder import BOARD
 from towpath.runs.records import StepRecord, WindowRecord
 from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
-
-FOLDER = "tensorboard"
 
 
 def _summary_writer(folder: str, first_step: int) -> Any:
@@ -43,7 +42,7 @@ class BoardReporter:
 
     def began(self, setup: Setup, step: int) -> None:
         """Open the writer of scalars, now that the run folder exists."""
-        self._writer = self._make(str(self.run / FOLDER), step + 1)
+        self._writer = self._make(str(self.run / BOARD), step + 1)
         self.other.began(setup, step)
 
     def expected(self, cost: Estimate) -> None:

@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.cli.progress import figure
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load
-    from towpath.training.loop import check_data
+    from towpath.training.judging import evaluation_mode
+    from towpath.training.loop import check_data, one_thread_a_task
     from towpath.training.setup import prepare
 
     path, tasks, call = Path(arguments.folder), arguments.tasks, Invocation.of(arguments)
@@ -41,15 +42,15 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
     setup = prepare(replace(recipe, probes=[]), call.data_root, call.allowed)
     check_data(RunFolder.open(path), setup)
-    setup.learner.module.eval()
     params = {name: p.to(setup.device) for name, p in trained.params.items()}
     table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
     for column in ("test set", "result", "worst tenth", "tasks"):
         table.add_column(column)
-    for name in setup.tests:
-        score = evaluate(setup.objective, params, setup.test_tasks(name, tasks))
-        worst = f"{100 * score.worst_tenth:.1f}%"
-        table.add_row(name, figure(score), worst, str(tasks))
+    with one_thread_a_task(), evaluation_mode(setup.learner.module):  # as at the end of the run
+        for name in setup.tests:
+            score = evaluate(setup.objective, params, setup.test_tasks(name, tasks))
+            worst = f"{100 * score.worst_tenth:.1f}%"
+            table.add_row(name, figure(score), worst, str(tasks))
     console.print(table)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     say(console, f"normalisation: {policy}")

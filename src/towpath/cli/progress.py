@@ -104,8 +104,8 @@ class ConsoleReporter:
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Show the last validation score beside the progress from now on."""
-        del step
-        self._validation = f"  validation {figure(score)}{' (best)' if best else ''}"
+        mark = " (best)" if best else ""
+        self._validation = f"  validation {figure(score)} at step {step}{mark}"
 
     def tested(self, done: int, total: int) -> None:
         """Move the progress bar over the test tasks."""

@@ -150,8 +150,11 @@ def missing_runs(
 
 def _finished(run: RunSpec) -> bool:
     path = run.folder.path
-    if run.folder.finished:
-        return True
+    try:
+        if run.folder.finished:
+            return True
+    except RecipeError:  # damaged: the run fails with the reason, and the others go on
+        return False
     if (path / SUMMARY).exists() and not (path / EVALUATIONS).exists():
         logger.warning("%s has no %s: its test tasks are tried again.", path, EVALUATIONS)
     return False

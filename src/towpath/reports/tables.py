@@ -36,9 +36,10 @@ def _row(result: Comparison, label: str) -> list[str]:
         scores = [summary.test[test] for summary in summaries]
         scale = 100.0 if scores[0].is_accuracy else 1.0
         mean = scale * _mean([score.mean for score in scores])
-        # a single test task has no interval
-        widths = [score.interval if math.isfinite(score.interval) else 0.0 for score in scores]
-        cells += [f"{mean:.1f} ±{scale * _mean(widths):.1f}", _change(result, label, test, scale)]
+        of_each = _mean([score.interval for score in scores])  # comparisons of 0.1 have no other
+        width = result.intervals.get(label, {}).get(test, of_each)
+        width = width if math.isfinite(width) else 0.0  # a single test task has no interval
+        cells += [f"{mean:.1f} ±{scale * width:.1f}", _change(result, label, test, scale)]
     ratios = [s.weight_by_label.ratio for s in summaries if s.weight_by_label]
     overheads = [run.overhead for run in runs if run.overhead]
     return [

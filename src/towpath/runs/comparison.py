@@ -5,8 +5,9 @@ It is stored as `comparison.json` in the comparison's folder; what is compared i
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from towpath.data.registry import is_synthetic
@@ -14,7 +15,16 @@ from towpath.files import write
 from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.comparison_spec import ComparisonSpec
-from towpath.runs.plain import Json, JsonObject, count_at, json_file, known_at, object_of, text_at
+from towpath.runs.plain import (
+    Json,
+    JsonObject,
+    count_at,
+    json_file,
+    known_at,
+    number_at,
+    object_of,
+    text_at,
+)
 from towpath.runs.scores import Score, SeedDifferences
 from towpath.runs.summary import Summary
 
@@ -67,6 +77,9 @@ class Comparison:
     runs: Sequence[ComparedRun]
     differences: Mapping[str, Mapping[str, SeedDifferences]]
     """differences from the baseline, by label and test set"""
+    intervals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """half-widths of the 95% intervals of the weighters' means, by label and test set; comparisons
+    of towpath 0.1 have none, nor has a single test task"""
 
     @property
     def title(self) -> str:
@@ -95,6 +108,7 @@ class Comparison:
                 label: {name: one.as_json() for name, one in sets.items()}
                 for label, sets in self.differences.items()
             },
+            "intervals": {label: dict(sets) for label, sets in self.intervals.items()},
         }
 
     @classmethod
@@ -117,7 +131,16 @@ class Comparison:
                 }
                 for label, sets in by_label.items()
             },
+            intervals={
+                label: {name: number_at(one, name) for name in one}
+                for label, one in _objects(content.get("intervals", {}))
+            },
         )
+
+
+def _objects(content: Json) -> Iterator[tuple[str, JsonObject]]:
+    for label, inside in object_of(content, "objects by label").items():
+        yield label, object_of(inside, "an object")
 
 
 def _listed(content: JsonObject, key: str) -> Sequence[Json]:
@@ -192,7 +215,17 @@ def compared(comparison: ComparisonSpec | Path) -> Comparison:
             for label in labels
             if label != baseline
         },
+        intervals={label: _intervals(own) for label, own in scores.items() if own},
     )
+
+
+def _intervals(own: Mapping[int, Mapping[str, Score]]) -> dict[str, float]:
+    """Return the interval of a weighter's mean over its seeds, by test set."""
+    by_set = {
+        name: Score.interval_over_seeds([scores[name] for scores in own.values()])
+        for name in next(iter(own.values()))
+    }
+    return {name: width for name, width in by_set.items() if math.isfinite(width)}
 
 
 def _differences(

@@ -18,11 +18,11 @@ from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.recipes.typed import RecipeError, plain_value
 from towpath.runs.belonging import regular_bytes
-from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
+from towpath.runs.folder import COMPARISON, CONFIG, RunFolder, refuse_existing
 from towpath.runs.identity import differences
 from towpath.weighters import WEIGHTERS
 
-SPEC = "comparison.yaml"
+SPEC = COMPARISON
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ that do not.
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,9 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
     "summary.json",
     "evaluations.json",
 )
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, BOARD = "checkpoints", "tensorboard"
+COMPARISON = "comparison.yaml"
+"""what the folder of a comparison has in place of a configuration"""
 PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
 """temporary files of `files.write`, and the lock file, which only Windows needs"""
 
@@ -51,9 +54,10 @@ def refuse_existing(path: Path) -> None:
     if path.is_dir() and all(PASSING.match(entry.name) for entry in path.iterdir()):
         return
     if path.exists():
+        begun = any((path / name).exists() for name in (CONFIG, COMPARISON))
+        remedy = f"another --out, or go on with it: towpath resume {path}" if begun else "another."
         raise RecipeError(
-            f"The folder {path} exists and is not empty; expected a new one. Choose another --out, "
-            f"or go on with it: towpath resume {path}"
+            f"The folder {path} exists and is not empty; expected a new one. Choose {remedy}"
         )
 
 
@@ -126,6 +130,14 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """Open the folder of an existing run; raise RecipeError if it holds none."""
+        if not path.exists():
+            raise RecipeError(f"{path} does not exist; expected a run folder. Check the path.")
+        if (path / COMPARISON).exists():
+            names = sorted(inside.parent.name for inside in path.glob(f"*/{CONFIG}"))
+            raise RecipeError(
+                f"{path} is the folder of a comparison; expected that of one run. Name one of "
+                f"its runs, such as {path / (names[0] if names else 'uniform-seed0')}"
+            )
         if not (path / CONFIG).exists():
             raise RecipeError(
                 f"{path} has no {CONFIG}; expected a run folder that `towpath train` or `compare` "
@@ -139,6 +151,7 @@ class RunFolder:
             return
         for name in (CONFIG, RECORDS):
             (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.path / BOARD, ignore_errors=True)
         for empty in (self.checkpoints, self.path):
             with suppress(OSError):  # it has files that are not ours
                 empty.rmdir()

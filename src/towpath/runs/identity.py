@@ -15,7 +15,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from towpath.recipes.typed import RecipeError
 from towpath.runs.plain import Json, JsonObject, count_at, object_of
@@ -158,9 +158,20 @@ def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[s
             continue
         if isinstance(value, dict) and isinstance(other, Mapping):
             names += differences(value, other, f"{name}.")
-        elif _placeless(name, value) != _placeless(name, _plain({key: other})[key]):
+        elif not _same(_placeless(name, value), _placeless(name, _plain({key: other})[key])):
             names.append(name)
     return names
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Return whether two values are equal; YAML reads `1e-3` as a word, an option as a number."""
+    for word, number in ((one, other), (other, one)):
+        if isinstance(word, str) and isinstance(number, int | float):
+            try:
+                return float(word) == number
+            except ValueError:
+                return False
+    return one == other
 
 
 def _steps(config: JsonObject) -> int | None:
@@ -193,7 +204,13 @@ def _placeless(name: str, value: Json) -> Json:
         return value
     if isinstance(value, list):
         return [_placeless(name, one) for one in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+    if not isinstance(value, str):
+        return value
+    # a run folder may have been made on the other kind of system
+    for path in (PurePosixPath(value), PureWindowsPath(value)):
+        if path.is_absolute():
+            return path.name
+    return value
 
 
 def _plain(value: JsonObject) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from towpath.runs.read import Check, RunData
-from towpath.runs.scores import PairedDifference, Score, SeedDifferences, half_width
+from towpath.runs.scores import PairedDifference, Score, SeedDifferences
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
 
@@ -47,15 +47,14 @@ def results(study: Study, test: str) -> dict[str, WeighterResult]:
             continue
         scores = list(own.values())
         differences = SeedDifferences.between(own, base) if label != study.baseline else None
-        tasks = np.mean([score.values for score in scores], axis=0)
         found[label] = WeighterResult(
             label=label,
             metric=scores[0].metric,
             mean=float(np.mean([score.mean for score in scores])),
-            interval=half_width(tasks),
+            interval=Score.interval_over_seeds(scores),
             by_seed=tuple(score.mean for score in scores),
             worst_tenth=float(np.mean([score.worst_tenth for score in scores])),
-            tasks=len(tasks),
+            tasks=len(scores[0].values),
             difference=None if differences is None else differences.pooled,
             paired_seeds=0 if differences is None else len(differences.seeds),
         )

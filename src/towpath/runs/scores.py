@@ -94,6 +94,17 @@ class Score:
         """The half-width of the 95% interval of the mean."""
         return half_width(self.values)
 
+    @classmethod
+    def interval_over_seeds(cls, scores: Sequence["Score"]) -> float:
+        """Return the half-width of the 95% interval of the mean over tasks and seeds.
+
+        The seeds are averaged task by task first: their tasks are the same, so that they are not
+        so many independent tasks. Infinite for a single task.
+        """
+        if len({len(score.values) for score in scores}) > 1:
+            return float(np.mean([score.interval for score in scores]))
+        return half_width(np.mean([score.values for score in scores], axis=0))
+
     @property
     def worst_tenth(self) -> float:
         """The mean of `values` over the worst tenth of the tasks, at least one."""

@@ -1,5 +1,6 @@
 """Evaluation on held-out tasks: validation during training, tests at the end."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ def validated(
     with evaluation_mode(setup.learner.module):
         score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
     figure = score.mean if score.accuracies is not None else -score.mean
-    best = now.best is None or figure > now.best.score
+    best = now.best is None or math.isnan(now.best.score) or figure > now.best.score
     if best:
         now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
     else:

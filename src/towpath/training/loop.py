@@ -151,6 +151,8 @@ def _run(folder: RunFolder, setup: Setup, reporter: Reporter, new: bool = False)
             ranks.first(lambda: stack.enter_context(folder.held()))
             try:
                 return _run_to_end(folder, setup, reporter)
+            except OSError:  # a full disk: the run was not refused, and can go on
+                raise
             except (ValueError, ArithmeticError, MemoryError):
                 if new and ranks.is_first:
                     folder.remove_untrained()

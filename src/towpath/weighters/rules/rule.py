@@ -40,6 +40,7 @@ from towpath.weighters.start import (
     checked_window,
 )
 from towpath.weighters.tow.rollout import stacked_accuracies
+from towpath.wording import quoted
 
 
 @dataclass
@@ -282,7 +283,7 @@ class MiniBatchWeighter(ABC):
             ),
             targets=targets,
         )
-        given, walk.memory.rule = self.weights(batch, walk.memory.rule)
+        given, walk.memory.rule = self._answer(batch, walk.memory.rule)
         walk.memory.step += 1
         given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
         usable = torch.isfinite(given) & (given >= 0)
@@ -293,6 +294,16 @@ class MiniBatchWeighter(ABC):
             )
         w[kept] = given
         return w
+
+    def _answer(self, batch: MiniBatch, memory: Memory) -> tuple[Tensor, Memory]:
+        """Return what the rule decides; raise a ValueError if it is not weights and a state."""
+        answer: object = self.weights(batch, memory)
+        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], dict):
+            return answer
+        raise ValueError(
+            f"{type(self).__name__}.weights returned {quoted(answer)}; expected the weights and "
+            "the state, a dictionary. End it with: return weights, state"
+        )
 
 
 def _check_signature(cls: type) -> None:

@@ -91,8 +91,8 @@ class Mixture(MiniBatchWeighter):
         "last 200 losses; equal while the two are not apart",
         assumes="wrong tasks have a mode of losses of their own",
         costs="a small fit",
-        fails="where the two modes are easy and hard, not right and wrong: a disaster under Zipf "
-        "and on assays",
+        fails="where the two modes are easy and hard, not right and wrong: it then trains on what "
+        "is easy only",
         reference="DivideMix's idea, on tasks",
     )
 
