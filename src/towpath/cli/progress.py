@@ -115,12 +115,14 @@ class ConsoleReporter:
     def ended(self, summary: Summary) -> None:
         """Close the progress bar and print the test scores."""
         self.close()
+        best = summary.validation
+        chosen = "" if best is None else f", parameters of step {best.step} (best validation)"
         for name, score in summary.test.items():
             say(
                 self.console,
                 f"  test on {name}: {_outcome(score)} over {score.tasks} tasks, worst tenth "
                 f"{percent(score.worst_tenth)}, {summary.timing.training_seconds:.0f} s of "
-                "training",
+                f"training{chosen}",
             )
 
     def close(self) -> None:

@@ -1,8 +1,7 @@
 """How a class of `torch.optim` is read and written: one object for each modelled class.
 
 Each optimiser's own file defines its object; `towpath.dynamics.bridge` has the registry and the
-code
-that is common to all.
+code that is common to all.
 """
 
 from abc import ABC, abstractmethod

@@ -4,8 +4,7 @@
     Columns  [M, c]  the rank's own coordinates of every task: as the planner needs them
 
 In one process both are J itself. The results that every rank knows of every task (`Known`) are a
-few
-numbers per task.
+few numbers per task.
 """
 
 from collections.abc import Iterator, Sequence

@@ -137,8 +137,8 @@ class Plan:
         """Bring the model and the optimiser to the state after T weighted steps of torch.optim.
 
         Running statistics that are in use (norm layers in train mode) are updated as by one
-        evaluation
-        of each task, in task order, along the planned steps: every forward pass of it counts.
+        evaluation of each task, in task order, along the planned steps: every forward pass of it
+        counts.
 
         Raises:
             ValueError: if there is nothing to apply, or the model has changed since the plan.

@@ -1,10 +1,8 @@
 """Tasks by group: helpers of the rules that have a weight for each group.
 
 A task's group is `info["group"]`; tasks that name none make up one group, `""`. A rule's memory of
-a
-group lasts for the whole training, so that its state grows with the number of groups of the data
-and
-not with the number of steps.
+a group lasts for the whole training, so that its state grows with the number of groups of the data
+and not with the number of steps.
 """
 
 from collections.abc import Mapping, Sequence

@@ -125,10 +125,8 @@ class Targets:
         loss.
 
         With `u`, it is exactly `-d/du_i sum_j l_j(f(x, u))`. Without, the targets are evaluated at
-        x and
-        the step is the uniform one: the same to first order, without a look ahead. With `sgd` the
-        step
-        is the virtual one of plain SGD, `x - lr J'u`.
+        x and the step is the uniform one: the same to first order, without a look ahead. With `sgd`
+        the step is the virtual one of plain SGD, `x - lr J'u`.
         """
         if u is None:
             v = self.gradient

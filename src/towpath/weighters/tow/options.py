@@ -167,10 +167,8 @@ class TOW:
         """Return a preset whose planning costs little more than training.
 
         The costate is computed from a part of each query set, without curvature; the weights from
-        the
-        gradients of the training itself, which is the only trial. Costs are compared on that part,
-        up
-        to chance (docs/performance.md has cost against fidelity).
+        the gradients of the training itself, which is the only trial. Costs are compared on that
+        part, up to chance (docs/performance.md has cost against fidelity).
         """
         return cls(**{**FAST, **overrides})
 
@@ -199,8 +197,7 @@ class TOW:
         """Return the preset `tow-targets`: scale-free, on the simplex, shrunk by agreement.
 
         It takes one iteration without curvature: measured with targets, both change the weights
-        little
-        and cost as much as the rest of the plan (docs/decisions.md).
+        little and cost as much as the rest of the plan (docs/decisions.md).
         """
         return cls(**{**TOWARDS_TARGETS, **overrides})
 

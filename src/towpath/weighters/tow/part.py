@@ -3,9 +3,8 @@
 On whole query sets, every rollout is training. On a share, a trajectory that will be modelled is
 rolled out on that share of each query set, for mini-batches 2..T; the last rollout is the training
 itself, on whole tasks, and monitors the loss on every other task's share, so that costs are
-compared
-on the same images. The first of these mini-batches may be left out (coasting): their losses carry
-little information, and the optimiser continues by its momentum.
+compared on the same images. The first of these mini-batches may be left out (coasting): their
+losses carry little information, and the optimiser continues by its momentum.
 """
 
 from abc import ABC, abstractmethod

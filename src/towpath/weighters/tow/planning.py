@@ -2,8 +2,7 @@
 
 The nominal is rolled out, a prior chosen, and a better trajectory searched for. The accepted
 trajectory is the training; if it was planned on a part of the query sets, it is first trained on
-the
-whole.
+the whole.
 """
 
 import math

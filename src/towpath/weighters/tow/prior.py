@@ -2,8 +2,7 @@
 
 With `beta="auto"` beta is such that the largest deviation that the nominal's gradient suggests is
 about `spread / M`. With targets the spread is multiplied by the agreement of two halves of them:
-the
-cosine of the deviations, centred per mini-batch, that each half suggests.
+the cosine of the deviations, centred per mini-batch, that each half suggests.
 """
 
 import math
@@ -90,8 +89,7 @@ class AutoBeta:
         """Return the prior whose beta lets the weights deviate by the spread.
 
         The solver builds the nominal's model again: that costs no evaluation, and the model built
-        here
-        does not use memory during the trials.
+        here does not use memory during the trials.
         """
         setting = problem.setting
         model = problem.model(nominal)
