@@ -278,7 +278,7 @@ CASES = {
         "Choose another path",
     ),
     "resume no run": (words("resume", "empty"), "empty has no config.yaml", "run folder"),
-    "resume nothing": (words("resume", "nowhere"), "nowhere has no config.yaml", "run folder"),
+    "resume nothing": (words("resume", "nowhere"), "nowhere does not exist", "run folder"),
     "evaluate no run": (words("evaluate", "empty"), "empty has no config.yaml", "run folder"),
     "evaluate one task": (words("evaluate", "done", "--tasks", "1"), "--tasks is 1", "at least 2"),
     "evaluate no number": (words("evaluate", "done", "--tasks", "all"), "--tasks", "'all'"),

@@ -1,7 +1,7 @@
 """Rules that keep the tasks of low loss: wrong labels make a loss high.
 
 They cannot tell a wrong task from a hard one; where hard tasks are what the test asks for, they do
-harm (docs/results).
+harm.
 """
 
 import math
