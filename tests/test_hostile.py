@@ -17,6 +17,7 @@ import pytest
 import yaml
 from PIL import Image
 
+import towpath
 from towpath.cli.main import main
 from towpath.wording import LONGEST_MESSAGE
 
@@ -372,6 +373,8 @@ def ordinary(folder, monkeypatch):
             for path in (place, *place.rglob("*")):
                 os.chown(path, NOBODY, NOBODY)
             os.seteuid(NOBODY)
+            if not os.access(towpath.__file__, os.R_OK, effective_ids=True):
+                pytest.skip("the checkout lies where root alone may read it")
         yield place
     finally:
         if root:

@@ -30,7 +30,7 @@ def test_a_row_is_the_mean_over_seeds_and_the_paired_difference(result):
     found = rows(result)
     scores = [run.summary.test["omniglot"] for run in result.of("tow")]
     mean = 50 * sum(score.mean for score in scores)
-    width = 50 * sum(score.interval for score in scores)
+    width = 100 * result.intervals["tow"]["omniglot"]  # over both seeds, task by task
     assert found["tow"][1] == f"{mean:.1f} ±{width:.1f}"
     pooled = result.differences["tow"]["omniglot"].pooled
     assert found["tow"][2].startswith(f"{100 * pooled.mean:+.1f} ±{100 * pooled.interval:.1f}")
@@ -49,5 +49,6 @@ def test_weighters_that_are_not_run_or_not_all_of_whose_seeds_are_say_so(result)
 def test_the_interval_of_a_single_task_is_not_shown_as_infinite(result):
     run = result.runs[0]
     test = {"omniglot": replace(run.summary.test["omniglot"], interval=float("nan"))}
-    alone = replace(result, runs=[replace(run, summary=replace(run.summary, test=test))])
+    runs = [replace(run, summary=replace(run.summary, test=test))]
+    alone = replace(result, runs=runs, intervals={})
     assert rows(alone)["uniform (1 of 2 seeds)"][1].endswith("±0.0")

@@ -150,11 +150,8 @@ def missing_runs(
 
 def _finished(run: RunSpec) -> bool:
     path = run.folder.path
-    try:
-        if run.folder.finished:
-            return True
-    except RecipeError:  # damaged: the run fails with the reason, and the others go on
-        return False
+    if run.folder.finished:
+        return True
     if (path / SUMMARY).exists() and not (path / EVALUATIONS).exists():
         logger.warning("%s has no %s: its test tasks are tried again.", path, EVALUATIONS)
     return False
