@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     """Measure a mini-batch and print the expected cost of the whole run."""
     from towpath.cli.progress import duration
     from towpath.training.estimate import estimate
-    from towpath.training.loop import one_thread_a_task
     from towpath.training.setup import prepare
+    from towpath.training.threads import one_thread_a_task
 
     recipe, call = chosen_recipe(arguments), Invocation.of(arguments)
     with one_thread_a_task():

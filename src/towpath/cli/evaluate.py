@@ -32,8 +32,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load
     from towpath.training.judging import evaluation_mode
-    from towpath.training.loop import check_data, one_thread_a_task
+    from towpath.training.same_data import check_data
     from towpath.training.setup import prepare
+    from towpath.training.threads import one_thread_a_task
 
     path, tasks, call = Path(arguments.folder), arguments.tasks, Invocation.of(arguments)
     if tasks < 2:

@@ -15,11 +15,12 @@ from rich.progress import (
 
 from towpath.data.registry import is_synthetic
 from towpath.grid.events import Began, Ended, Event, Failed
+from towpath.recipes.paths import set_label
 from towpath.runs.records import StepRecord, WindowRecord
 from towpath.runs.scores import Score, ScoreSummary
 from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
-from towpath.training.setup import Setup, set_label
+from towpath.training.setup import Setup
 from towpath.wording import printable, say
 
 PLAIN_LINES = 10

@@ -14,6 +14,7 @@ from towpath.files import expanded
 from towpath.grid.engines import Engine, InProcess
 from towpath.grid.jobs import Job
 from towpath.recipes.components import weighter_options
+from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.comparison import RESULT, Comparison, compared, write_comparison
@@ -21,7 +22,7 @@ from towpath.runs.comparison_spec import SPEC, ComparisonSpec, RunSpec
 from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, refuse_existing
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.reporter import Reporter
-from towpath.training.setup import prepare, with_lasting_paths
+from towpath.training.setup import prepare
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from towpath.runs.made_with import MadeWith, TrainedShape
 from towpath.runs.origin import Origin
 from towpath.training.checkpoint import load_checkpoint
 from towpath.training.judging import chosen_params
-from towpath.training.setup import torch_dtype
+from towpath.training.place import torch_dtype
 from towpath.training.state import TrainState
 
 

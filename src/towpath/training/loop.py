@@ -8,19 +8,17 @@ Several ranks of torchrun run the same loop on the same state; the first alone w
 
 import logging
 import time
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Collection
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
-
-import torch
 
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
+from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
-from towpath.runs.identity import tell_of_old
 from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
 from towpath.runs.plain import plain_json
@@ -37,9 +35,11 @@ from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
 from towpath.training.judging import final_scores, validated
 from towpath.training.reporter import Reporter, SilentReporter
-from towpath.training.setup import Setup, prepare, trained_shape, with_lasting_paths
+from towpath.training.same_data import check_data
+from towpath.training.setup import Setup, prepare, trained_shape
 from towpath.training.step import plan_statistics, task_info, train_step
 from towpath.training.summary import conclude
+from towpath.training.threads import one_thread_a_task
 from towpath.weighters import MiniBatchWeighter
 
 logger = logging.getLogger(__name__)
@@ -113,18 +113,6 @@ def resume(
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         ranks.first(lambda: check_data(folder, setup))
         return _run(folder, setup, reporter)
-
-
-def check_data(folder: RunFolder, setup: Setup) -> None:
-    """Raise RecipeError if the data have changed since the run began.
-
-    A run folder of towpath 0.1 has no digests to compare with; a warning says so.
-    """
-    identity = folder.identity()
-    if identity is None:
-        tell_of_old(folder.path)
-    else:
-        identity.check_data(setup.contents, folder.path)
 
 
 def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
@@ -337,14 +325,3 @@ def _probe_records(setup: Setup, now: Checkpoint, before: int) -> list[ProbeReco
             )
         )
     return records
-
-
-@contextmanager
-def one_thread_a_task() -> Iterator[None]:
-    """Compute each task on one thread, so that no sum depends on the number of threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

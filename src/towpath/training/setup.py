@@ -4,7 +4,6 @@ Streams never overlap and depend only on the seed and an index, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from towpath.data.registry import is_own_folder
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
-from towpath.files import expanded
 from towpath.learners import Learner
 from towpath.objective import Objective
 from towpath.recipes.components import (
@@ -28,15 +26,17 @@ from towpath.recipes.components import (
     make_weighter,
     options_beside,
 )
-from towpath.recipes.memory import free_memory, require_memory
+from towpath.recipes.memory import free_memory
+from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
+from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_tasks
+from towpath.training.room import require_room
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
-from towpath.wording import quoted
 
 Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
@@ -118,22 +118,6 @@ class Setup:
         return (self.place.task(sampler.episode(i)) for i in range(count))
 
 
-@dataclass(frozen=True)
-class Place:
-    """The device and dtype of a run's tensors."""
-
-    device: torch.device
-    dtype: torch.dtype
-
-    def task(self, task: Episode) -> Episode:
-        """Return the task on the device, with images (which come as float32) of the dtype."""
-        return task.to(self.device, None if self.dtype == torch.float32 else self.dtype)
-
-    def window(self, window: Window) -> list[list[Episode]]:
-        """Return a copy of the window with all of its tasks on the device."""
-        return [[self.task(task) for task in batch] for batch in window]
-
-
 def prepare(
     recipe: Recipe,
     data_root: str | Path | None = None,
@@ -173,7 +157,7 @@ def prepare(
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
     sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
-    _require_room(recipe, train.image_shape, place.dtype.itemsize, free)
+    require_room(recipe, train.image_shape, place.dtype.itemsize, free)
     other = _other_sets(recipe, train, data_root)
     return Setup(
         recipe=recipe,
@@ -257,42 +241,6 @@ def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) 
     return _OtherSets(validation, tests, trusted, contents)
 
 
-def _require_room(
-    recipe: Recipe, image_shape: tuple[int, int, int], itemsize: int, free: int | None
-) -> None:
-    """Raise RecipeError if the images of a window, a probe or the trusted tasks cannot fit."""
-    spec, training = recipe.episodes, recipe.training
-    task = spec.ways * spec.fewest_images * math.prod(image_shape) * itemsize
-    of_images = f"x {spec.ways} ways x {spec.fewest_images} images"
-    for tasks, what, remedy in (
-        (
-            training.horizon * training.meta_batch_size,
-            f"A window of {training.horizon:,} x {training.meta_batch_size:,} tasks {of_images}",
-            "Lower training.horizon or training.meta_batch_size.",
-        ),
-        (
-            recipe.trusted.count,
-            f"A pool of {recipe.trusted.count:,} trusted tasks {of_images}",
-            "Lower trusted.count.",
-        ),
-        *(
-            (
-                probe.horizon * probe.meta_batch_size,
-                f"The probe {quoted(probe.name)} of {probe.horizon:,} x "
-                f"{probe.meta_batch_size:,} tasks {of_images}",
-                "Lower its horizon or its meta_batch_size.",
-            )
-            for probe in recipe.probes
-        ),
-    ):
-        require_memory(tasks * task, free, what, remedy)
-
-
-def torch_dtype(name: str) -> torch.dtype:
-    """Return the torch dtype for its name in a recipe."""
-    return {"float32": torch.float32, "float64": torch.float64}[name]
-
-
 def _content(pool: ClassPool) -> str:
     """Return the digest of a set; raise RecipeError if a name in it cannot be recorded."""
     for entry in pool.classes:
@@ -335,25 +283,6 @@ def _beside(
             "set data.image_size to what both can be read as."
         )
     return pool
-
-
-def with_lasting_paths(recipe: Recipe) -> Recipe:
-    """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
-
-    def lasting(name: str) -> str:
-        """Return the absolute path of a user's folder; other names stay as they are."""
-        own = bool(name) and is_own_folder(name)
-        return str(expanded(name).resolve()) if own else name
-
-    data = replace(recipe.data, name=lasting(recipe.data.name))
-    test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
-    trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
-    return replace(recipe, data=data, test=test, trusted=trusted)
-
-
-def set_label(name: str) -> str:
-    """Return the name of a data set, or the last part of the path of a user's folder."""
-    return Path(name).name or name
 
 
 def _probes(recipe: Recipe, data_root: str | Path | None, place: Place) -> list[ProbeWindow]:

@@ -1,0 +1,27 @@
+"""The places of a user's own data in a recipe."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from towpath.data.registry import is_own_folder
+from towpath.files import expanded
+from towpath.recipes.recipe import Recipe
+
+
+def with_lasting_paths(recipe: Recipe) -> Recipe:
+    """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
+
+    def lasting(name: str) -> str:
+        """Return the absolute path of a user's folder; other names stay as they are."""
+        own = bool(name) and is_own_folder(name)
+        return str(expanded(name).resolve()) if own else name
+
+    data = replace(recipe.data, name=lasting(recipe.data.name))
+    test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
+    trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
+    return replace(recipe, data=data, test=test, trusted=trusted)
+
+
+def set_label(name: str) -> str:
+    """Return the name of a data set, or the last part of the path of a user's folder."""
+    return Path(name).name or name
