@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from towpath.data.registry import SETS, load, present
     from towpath.data.sampler import EpisodeSampler, Summary
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
-    from towpath.data.windows import Windows, trusted_pool
+    from towpath.data.windows import Windows
 
 __all__ = [
     "SETS",
@@ -42,7 +43,8 @@ __getattr__, __dir__ = exports(
         "towpath.data.registry": ("SETS", "load", "present"),
         "towpath.data.sampler": ("EpisodeSampler", "Summary"),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.trusted": ("trusted_pool",),
         "towpath.data.verification": ("verify",),
-        "towpath.data.windows": ("Windows", "trusted_pool"),
+        "towpath.data.windows": ("Windows",),
     },
 )
