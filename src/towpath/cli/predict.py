@@ -112,8 +112,8 @@ def _image(path: Path, trained: "TrainedLearner") -> "Tensor":
     from towpath.data.images import decode
     from towpath.data.source import LARGEST_IMAGE
 
-    shape = (trained.image_size, trained.image_size)
-    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), shape, trained.channels)
+    channels, height, width = trained.shape.inputs
+    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), (height, width), channels)
     return torch.from_numpy(pixels.copy()).float() / 255
 
 

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from towpath.data.pool import ClassEntry, ClassPool
     from towpath.data.registry import SETS, load, present
     from towpath.data.sampler import EpisodeSampler, Summary
+    from towpath.data.shape import TaskShape
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.streams import Pool, TaskStream, shape_of, stream_of
     from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
     from towpath.data.windows import Windows
@@ -25,11 +27,16 @@ __all__ = [
     "Episode",
     "EpisodeSampler",
     "EpisodeSpec",
+    "Pool",
     "Summary",
+    "TaskShape",
+    "TaskStream",
     "Windows",
     "load",
     "load_folder",
     "present",
+    "shape_of",
+    "stream_of",
     "trusted_pool",
     "verify",
 ]
@@ -42,7 +49,9 @@ __getattr__, __dir__ = exports(
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
         "towpath.data.registry": ("SETS", "load", "present"),
         "towpath.data.sampler": ("EpisodeSampler", "Summary"),
+        "towpath.data.shape": ("TaskShape",),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.streams": ("Pool", "TaskStream", "shape_of", "stream_of"),
         "towpath.data.trusted": ("trusted_pool",),
         "towpath.data.verification": ("verify",),
         "towpath.data.windows": ("Windows",),

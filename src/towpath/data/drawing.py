@@ -1,4 +1,4 @@
-"""What every sampler of tasks does alike: the chances of groups, the shots, and the rows of a class.
+"""What every sampler of tasks does alike: chances of groups, shots, and the rows of a class.
 
 All random numbers come from the `Draws` that the caller hands in, in the order of the calls.
 """

@@ -139,9 +139,9 @@ class EpisodeSampler:
             noise = Draws(f"{self.stream}/noise", self.seed, index)
             mislabelled = noise.uniform() < spec.label_noise
             if mislabelled and spec.noise_kind == "query":
-                query_y = _permuted(query_y, noise)
+                query_y = permuted(query_y, noise)
             elif mislabelled:
-                support_y = _permuted(support_y, noise)
+                support_y = permuted(support_y, noise)
         return Draw(
             index,
             group,
@@ -153,6 +153,11 @@ class EpisodeSampler:
             tuple(capped),
             mislabelled,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: a class that is too small for the tasks is an error, not left out."""
+        return ()
 
     def group_of(self, index: int) -> str:
         """Return the group of the task at `index`; empty where its classes are of several."""
@@ -206,7 +211,7 @@ class EpisodeSampler:
         return Summary(episodes, groups, mislabelled, capped_episodes, capped_classes, drawn)
 
 
-def _permuted(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
+def permuted(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
     """The labels in a random order that is not the old one."""
     while True:
         shuffled = labels[draws.distinct(len(labels), len(labels))]
