@@ -16,6 +16,15 @@ from numpy.typing import NDArray
 from towpath.data.drawing import Summary, draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
+from towpath.data.noise import (
+    LabelNoise,
+    Noise,
+    NoisyLabels,
+    OffTarget,
+    PoolNoise,
+    Relabelled,
+    noisy_labels,
+)
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
@@ -33,7 +42,8 @@ class Draw:
     support_y: NDArray[np.int64]  # [S]
     query_y: NDArray[np.int64]  # [Q]
     capped: tuple[bool, ...]  # per class: fewer shots than drawn, for want of images
-    mislabelled: bool
+    mislabelled: bool  # whether any label is wrong on purpose
+    wrong: float = 0.0  # wrong labels divided by all labels, support and query
 
     @property
     def shots(self) -> tuple[int, ...]:
@@ -55,6 +65,8 @@ class EpisodeSampler:
     stream: str = "episodes"
     _groups: tuple[tuple[str, tuple[int, ...]], ...] = field(init=False, repr=False)
     _weights: NDArray[np.float64] = field(init=False, repr=False)
+    _noise: Noise | None = field(init=False, repr=False)
+    _moved: Relabelled | None = field(init=False, repr=False)  # for noise that is in the pool
 
     def __post_init__(self) -> None:
         pool, spec = self.pool, self.spec
@@ -78,6 +90,22 @@ class EpisodeSampler:
         object.__setattr__(self, "_groups", tuple(drawn.items()))
         auto = "uniform" if spec.within_group else "size"
         object.__setattr__(self, "_weights", group_chances(drawn, spec, auto))
+        object.__setattr__(self, "_noise", spec.noise)
+        object.__setattr__(self, "_moved", self._relabelled())
+
+    def _relabelled(self) -> Relabelled | None:
+        """The images in their wrong places, for noise that is the same in the whole training."""
+        if isinstance(self._noise, OffTarget):
+            raise DataError(
+                f"noise_kind is 'off-target' with label_noise {self.spec.label_noise:g}, and one "
+                "pool has no off-target tasks; expected a second pool. Use towpath.data.mix, or in "
+                "a recipe data.mix."
+            )
+        if not isinstance(self._noise, PoolNoise):
+            return None
+        # No index of a task: the noise belongs to the training.
+        draws = Draws(f"{self.stream}/noise {self.spec.noise_kind}", self.seed, 0)
+        return self._noise.relabelled(self.pool, self.spec.label_noise, draws)
 
     def _check_images(self, drawn: dict[str, tuple[int, ...]]) -> None:
         needed = self.spec.images_needed
@@ -133,25 +161,28 @@ class EpisodeSampler:
         labels = np.arange(spec.ways)
         support_y = np.repeat(labels, [len(rows) for rows in support])
         query_y = np.repeat(labels, spec.query)
-        mislabelled = False
-        if spec.label_noise > 0.0:
+        labelled = NoisyLabels(support_y, query_y)
+        if isinstance(self._noise, LabelNoise):
             # A stream of its own, so that the noisy task is the clean one but for its labels.
             noise = Draws(f"{self.stream}/noise", self.seed, index)
-            mislabelled = noise.uniform() < spec.label_noise
-            if mislabelled and spec.noise_kind == "query":
-                query_y = permuted(query_y, noise)
-            elif mislabelled:
-                support_y = permuted(support_y, noise)
+            labelled = noisy_labels(
+                self._noise, spec.label_noise, support_y, query_y, spec.ways, noise
+            )
+        elif self._moved is not None:
+            places = [*zip(classes, support, strict=True), *zip(classes, query, strict=True)]
+            wrong = sum(self._moved.wrong(position, rows) for position, rows in places)
+            labelled = NoisyLabels(support_y, query_y, wrong / (len(support_y) + len(query_y)))
         return Draw(
             index,
             group,
             tuple(classes),
             tuple(support),
             tuple(query),
-            support_y,
-            query_y,
+            labelled.support_y,
+            labelled.query_y,
             tuple(capped),
-            mislabelled,
+            labelled.wrong_share > 0.0,
+            labelled.wrong_share,
         )
 
     @property
@@ -177,13 +208,18 @@ class EpisodeSampler:
     def _pixels(
         self, classes: tuple[int, ...], rows: tuple[NDArray[np.int64], ...]
     ) -> torch.Tensor:
-        taken = [self.pool.take(position, own) for position, own in zip(classes, rows, strict=True)]
+        taken = [self._take(position, own) for position, own in zip(classes, rows, strict=True)]
         # One pass over the bytes and one over the floats; division keeps 255 at exactly 1.
         return torch.from_numpy(np.concatenate(taken)).to(torch.float32).div_(255.0)
 
+    def _take(self, position: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        if self._moved is None:
+            return self.pool.take(position, rows)
+        return self._moved.take(self.pool, position, rows)
+
     def _info(self, draw: Draw) -> dict[str, Any]:
         entries = [self.pool.classes[position] for position in draw.classes]
-        return {
+        info: dict[str, Any] = {
             "index": draw.index,
             "seed": self.seed,
             "set": self.pool.name,
@@ -193,8 +229,10 @@ class EpisodeSampler:
             "shots": list(draw.shots),
             "capped": any(draw.capped),
             "mislabelled": draw.mislabelled,
+            "wrong": draw.wrong,
             "synthetic": self.pool.synthetic,
         }
+        return info if self._noise is None else {**info, "noise": self.spec.noise_kind}
 
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks of these episodes; no image is read."""
@@ -209,11 +247,3 @@ class EpisodeSampler:
             capped_classes += sum(draw.capped)
         drawn = episodes * self.spec.ways
         return Summary(episodes, groups, mislabelled, capped_episodes, capped_classes, drawn)
-
-
-def permuted(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
-    """The labels in a random order that is not the old one."""
-    while True:
-        shuffled = labels[draws.distinct(len(labels), len(labels))]
-        if not np.array_equal(shuffled, labels):
-            return shuffled

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from towpath.data.drawing import Summary, draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
+from towpath.data.noise import LabelNoise, NoisyLabels, noisy_labels
 from towpath.data.randomness import Draws
-from towpath.data.sampler import permuted
 from towpath.data.spec import EpisodeSpec
 from towpath.data.tables.pool import TablePool, TableTask
 from towpath.data.tables.targets import TargetScale
@@ -43,8 +43,17 @@ class TableDraw:
     query_y: NDArray[np.int64] | NDArray[np.float64]  # [Q]
     shots: tuple[int, ...]  # per class
     capped: tuple[bool, ...]  # per class: fewer shots than drawn, for want of rows
-    mislabelled: bool
-    wrong: float  # share of the labels that are not the right ones
+    wrong: float  # wrong labels divided by all labels, support and query
+
+    @property
+    def group(self) -> str:
+        """The group of the task."""
+        return self.task.group
+
+    @property
+    def mislabelled(self) -> bool:
+        """Whether any label is wrong on purpose."""
+        return self.wrong > 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,29 +145,29 @@ class TableSampler:
         if classes:
             labels = np.arange(len(classes))
             support_y, query_y = np.repeat(labels, shots), np.repeat(labels, spec.query)
-        clean = support_y, query_y
-        mislabelled = False
-        if spec.label_noise > 0.0:
-            # A stream of its own, so that the noisy task is the clean one but for its labels.
-            noise = Draws(f"{self.stream}/noise", self.seed, index)
-            mislabelled = noise.uniform() < spec.label_noise
-            if mislabelled and spec.noise_kind == "query":
-                query_y = permuted(query_y, noise)
-            elif mislabelled:
-                support_y = permuted(support_y, noise)
-        changed = [now != before for now, before in zip((support_y, query_y), clean, strict=True)]
+        noisy = self._noisy(index, NoisyLabels(support_y, query_y))
         return TableDraw(
             index,
             task,
             classes,
             task.rows[support],
             task.rows[query],
-            support_y,
-            query_y,
+            noisy.support_y,
+            noisy.query_y,
             shots,
             tuple(part.capped for part in rows),
-            mislabelled,
-            float(np.concatenate(changed).mean()),
+            noisy.wrong_share,
+        )
+
+    def _noisy(self, index: int, right: NoisyLabels) -> NoisyLabels:
+        """Return the labels of the episode at `index` after the noise, if it is a noisy one."""
+        spec, noise = self.spec, self.spec.noise
+        if not isinstance(noise, LabelNoise):
+            return right
+        # A stream of its own, so that the noisy task is the clean one but for its labels.
+        draws = Draws(f"{self.stream}/noise", self.seed, index)
+        return noisy_labels(
+            noise, spec.label_noise, right.support_y, right.query_y, spec.ways, draws
         )
 
     def _draw_classes(self, draws: Draws, task: TableTask) -> tuple[int, ...]:
