@@ -7,12 +7,12 @@ probes and trusted tasks take a `TaskStream`, so none of them knows where its ta
 from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
-from towpath.data.drawing import Summary
 from towpath.data.episode import Episode
 from towpath.data.pool import ClassPool
 from towpath.data.sampler import EpisodeSampler
 from towpath.data.shape import TaskShape
 from towpath.data.spec import EpisodeSpec
+from towpath.data.summary import Summary
 from towpath.data.tables.pool import TablePool
 from towpath.data.tables.sampler import TableSampler
 

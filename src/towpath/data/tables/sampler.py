@@ -19,12 +19,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from towpath.data.drawing import Summary, draw_rows, draw_shots, group_chances, wanted_groups
+from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
-from towpath.data.noise import LabelNoise, NoisyLabels, noisy_labels
+from towpath.data.noise import NOISE_KINDS, LabelNoise, NoisyLabels, noise_named, noisy_labels
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
+from towpath.data.summary import Summary
 from towpath.data.tables.pool import TablePool, TableTask
 from towpath.data.tables.targets import TargetScale
 from towpath.wording import quoted
@@ -75,6 +76,7 @@ class TableSampler:
     def __post_init__(self) -> None:
         pool, spec = self.pool, self.spec
         where = f"{pool.name} ({pool.split})"
+        self._check_noise()
         wanted_groups(pool.groups, spec, where)  # of all tasks: a name may be right and too small
         enough = pool.at_least(spec.images_needed, max(2, spec.ways))
         drawn = {
@@ -91,6 +93,24 @@ class TableSampler:
         object.__setattr__(self, "_enough", enough)
         object.__setattr__(self, "_groups", tuple(drawn.items()))
         object.__setattr__(self, "_weights", group_chances(drawn, spec, auto="size"))
+
+    def _check_noise(self) -> None:
+        noise, kind = self.spec.noise, self.spec.noise_kind
+        if noise is None or (isinstance(noise, LabelNoise) and not self._lacks_classes(noise)):
+            return
+        known = [
+            name
+            for name in NOISE_KINDS
+            if isinstance(made := noise_named(name), LabelNoise) and not self._lacks_classes(made)
+        ]
+        what = "the numbers of a regression" if self.pool.is_regression else "the rows of a table"
+        raise DataError(
+            f"noise_kind is {kind!r}, which cannot be made of {what}; expected one of "
+            f"{', '.join(known)}. Choose another kind, or set label_noise to 0."
+        )
+
+    def _lacks_classes(self, noise: LabelNoise) -> bool:
+        return self.pool.is_regression and noise.needs_classes
 
     @property
     def group_frequencies(self) -> dict[str, float]:
@@ -229,14 +249,4 @@ class TableSampler:
 
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks of these episodes; no row is read."""
-        groups: dict[str, int] = {}
-        episodes = mislabelled = capped_episodes = capped_classes = classes = 0
-        for index in indices:
-            draw = self.draw(index)
-            episodes += 1
-            groups[draw.task.group] = groups.get(draw.task.group, 0) + 1
-            mislabelled += draw.mislabelled
-            capped_episodes += any(draw.capped)
-            capped_classes += sum(draw.capped)
-            classes += len(draw.capped)
-        return Summary(episodes, groups, mislabelled, capped_episodes, capped_classes, classes)
+        return Summary.of(self.draw(index) for index in indices)
