@@ -13,6 +13,7 @@ classes are drawn, and which one gets which label is random, as for images. Regr
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ class TableSampler:
             f"{' and others' if len(missing) > 1 else ''}",
         )
 
-    @property
+    @cached_property
     def keeps_classes(self) -> bool:
         """Whether class k is label k in every episode, because all tasks have the same classes."""
         if self.pool.is_regression or self.pool.classes_are_drawn:
