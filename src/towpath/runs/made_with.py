@@ -33,6 +33,8 @@ class MadeWith:
     identity: Identity | None = None
     """None in a run folder of towpath 0.1"""
     format: int = FORMAT
+    table: str = ""
+    """digest of `table.json`; empty for a run on images"""
 
     def as_mapping(self) -> dict[str, Json]:
         """Return the plain values from which `read` makes the object again."""
@@ -40,6 +42,8 @@ class MadeWith:
         if self.shape is not None:
             content |= _sizes(self.shape)
         content |= {"command": self.command, "versions": dict(self.versions)}
+        if self.table:
+            content["table"] = self.table
         if self.identity is not None:
             content[KEY] = self.identity.as_mapping()
         return content
@@ -70,6 +74,7 @@ class MadeWith:
             else {},
             identity=Identity.read(content, path),
             format=found,
+            table=str(content.get("table") or ""),
         )
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from towpath.data import TaskShape
+from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
 from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
@@ -39,6 +40,8 @@ class TrainedLearner:
     recipe: Recipe
     shape: TaskShape
     step: int
+    table: TrainedTable | None = None
+    """how rows of a table become inputs, for a run on a table"""
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Adapt to the task of a support set.
@@ -84,7 +87,7 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         for name, p in learner.parameters().items():
             p.copy_(params[name])
     step = found.state.step if found.best is None else found.best.step
-    return TrainedLearner(learner, params, recipe, shape, step)
+    return TrainedLearner(learner, params, recipe, shape, step, folder.table())
 
 
 def _shape(folder: RunFolder, made_with: MadeWith) -> TaskShape:

@@ -81,7 +81,9 @@ def train(
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         made_with = MadeWith(setup.shape, command, versions())
-        folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with, setup.contents))
+        folder = ranks.first(
+            lambda: RunFolder.create(path, recipe, made_with, setup.contents, setup.table)
+        )
         return _run(folder, setup, reporter, new=True)
 
 

@@ -26,6 +26,9 @@ from towpath.data import (
 )
 from towpath.data.registry import is_own_folder
 from towpath.data.tables import TablePool
+from towpath.data.tables.sampler import TableSampler
+from towpath.data.tables.splitting import TRUSTED
+from towpath.data.tables.trained import TrainedTable
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
@@ -81,6 +84,20 @@ class Setup:
     """digest of each data set, keyed by the recipe's field that names the set"""
     place: "Place"
     ranks: Ranks
+
+    @property
+    def table(self) -> TrainedTable | None:
+        """What predictions on other tables need of the training table; None for images."""
+        stream = self.windows.sampler
+        return TrainedTable.of(stream) if isinstance(stream, TableSampler) else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what of the data is not drawn, for the user."""
+        streams = [self.windows.sampler, *self.tests.values()]
+        if self.validation is not None:
+            streams.append(self.validation)
+        return tuple(dict.fromkeys(note for stream in streams for note in stream.notes))
 
     @property
     def device(self) -> torch.device:
@@ -244,10 +261,18 @@ def _other_sets(recipe: Recipe, train: Pool, data_root: str | Path | None) -> _O
         contents[f"test.also {label}"] = _content(pool)
         tests[label] = stream_of(pool, clean, 0, "test")
     trusted = train
+    if recipe.trusted.count and not recipe.trusted.data and TRUSTED in _splits(train):
+        trusted = load(name, root=data_root, split=TRUSTED, **options)
+        contents["data trusted"] = _content(trusted)
     if recipe.trusted.count and recipe.trusted.data:
         trusted = _beside(recipe, train, recipe.trusted.data, "trusted.data", "all", data_root)
         contents["trusted.data"] = _content(trusted)
     return _OtherSets(validation, tests, trusted, contents)
+
+
+def _splits(pool: Pool) -> tuple[str, ...]:
+    """Return the splits of a table; those of images have no trusted one."""
+    return pool.splits if isinstance(pool, TablePool) else ()
 
 
 def _content(pool: Pool) -> str:

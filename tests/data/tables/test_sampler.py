@@ -100,8 +100,8 @@ def test_drawn_classes_get_labels_in_random_order_and_common_ones_keep_theirs():
     own = replace(
         POOL, tasks=tuple(replace(t, labels=(t.name + "-", t.name + "+")) for t in POOL.tasks)
     )
-    assert not TableSampler(own, SPEC).keeps_classes
-    assert TableSampler(POOL, SPEC).keeps_classes
+    assert TableSampler(own, SPEC).common_classes == ()
+    assert TableSampler(POOL, SPEC).common_classes == ("no", "yes")
 
 
 def test_regression_targets_are_standardised_by_the_support_set_alone():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
@@ -36,6 +37,14 @@ class FeatureChoice:
     def text_columns(self) -> tuple[str, ...]:
         """Columns that are read as text."""
         return tuple(name for kind in self.kinds for name in kind.text_columns)
+
+    @property
+    def computed(self) -> tuple[Mapping[str, Any], ...]:
+        """The kinds that are computed of text, as a recipe names them: `features_from` reads it."""
+        names = {make: name for name, make in FEATURE_KINDS.items()}
+        return tuple(
+            {"kind": names[type(kind)], **vars(kind)} for kind in self.kinds if kind.text_columns
+        )
 
     def columns(self, table: Table) -> frozenset[str]:
         """Return the columns of the table that are features, and hence no tasks."""

@@ -70,6 +70,7 @@ class Prepared:
     features: Features
     row_names: tuple[str, ...]
     notes: tuple[str, ...]
+    computed_features: tuple[Mapping[str, Any], ...] = ()
 
     def tasks(self, split: str) -> tuple[TableTask, ...]:
         """Return the tasks of a split, or of all."""
@@ -105,6 +106,9 @@ class Prepared:
             notes=self.notes,
             content=self._content(tasks, training),
             target_scaling=_target_scaling(training) if self.regression else None,
+            classes_are_drawn=self.layout.name == "labels",
+            splits=tuple(s for s in TABLE_SPLITS[:-1] if s in self.split_of.values()),
+            computed_features=self.computed_features,
         )
 
     def _scaling(self, training: Sequence[TableTask]) -> Scaling:
@@ -176,7 +180,16 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     row_names = tuple(ids) or tuple(table.place(row) for row in range(len(table)))
     return Prepared(
-        name, table, layout, tuple(units), split_of, regression, features, row_names, notes
+        name,
+        table,
+        layout,
+        tuple(units),
+        split_of,
+        regression,
+        features,
+        row_names,
+        notes,
+        options.features.computed,
     )
 
 

@@ -7,7 +7,7 @@ marks a value that is missing. `Scaling` standardises the rows and fills in what
 episode is made, so the array itself depends on no split.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -145,8 +145,10 @@ class TablePool:
 
     `target_scaling` (regression only) is the mean and spread `[1]` of the targets of the training
     tasks. `classes_are_drawn` marks a table of labels, whose classes an episode draws like those of
-    images: the code of a class then means nothing beyond the episode. `synthetic` marks a table
-    that nobody measured.
+    images: the code of a class then means nothing beyond the episode. `splits` are the splits that
+    the table has. `computed_features` are the kinds of features that were computed of text, as a
+    recipe names them; all other features are columns. `synthetic` marks a table that nobody
+    measured.
     """
 
     name: str
@@ -161,6 +163,8 @@ class TablePool:
     synthetic: bool = False
     target_scaling: Scaling | None = field(default=None, repr=False)
     classes_are_drawn: bool = False
+    splits: tuple[str, ...] = ()
+    computed_features: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.tasks:

@@ -135,12 +135,12 @@ class TableSampler:
         )
 
     @cached_property
-    def keeps_classes(self) -> bool:
-        """Whether class k is label k in every episode, because all tasks have the same classes."""
-        if self.pool.is_regression or self.pool.classes_are_drawn:
-            return False
+    def common_classes(self) -> tuple[str, ...]:
+        """The classes in the order of their labels, where that is the same in every episode."""
         shared = {task.labels for task in self._enough.tasks}
-        return len(shared) == 1 and len(next(iter(shared))) == self.spec.ways
+        first = next(iter(shared))
+        fixed = len(shared) == 1 and len(first) == self.spec.ways
+        return first if fixed and not self.pool.classes_are_drawn else ()
 
     def draw(self, index: int) -> TableDraw:
         """Draw the task, rows and labels of the episode at `index`, without reading a feature."""
@@ -195,7 +195,7 @@ class TableSampler:
         """Return the codes of the episode's classes, in the order of its labels."""
         if task.is_regression:
             return ()
-        if self.keeps_classes:
+        if self.common_classes:
             return tuple(range(self.spec.ways))
         return tuple(draws.distinct(len(task.labels), self.spec.ways).tolist())
 
@@ -210,7 +210,7 @@ class TableSampler:
         if draw.classes:
             support_y, query_y = torch.from_numpy(draw.support_y), torch.from_numpy(draw.query_y)
         else:
-            scale = TargetScale.of(draw.support_y, self._spread)
+            scale = TargetScale.of(draw.support_y, self.spread)
             info |= {"target_mean": scale.mean, "target_scale": scale.scale}
             support_y = torch.from_numpy(scale.apply(draw.support_y))[:, None]
             query_y = torch.from_numpy(scale.apply(draw.query_y))[:, None]
@@ -222,7 +222,7 @@ class TableSampler:
         return torch.from_numpy(self.pool.take(rows))
 
     @property
-    def _spread(self) -> float:
+    def spread(self) -> float:
         """The standard deviation of the training tasks' targets; 1 for a pool made by hand."""
         known = self.pool.target_scaling
         return 1.0 if known is None else float(known.scale[0])
