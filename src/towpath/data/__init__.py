@@ -1,4 +1,4 @@
-"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
+"""Data sets as pools, of classes of images or of tasks of tables, and episodes drawn from them."""
 
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from towpath.data.registry import SETS, load, present
     from towpath.data.sampler import EpisodeSampler, Summary
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.tables.loading import load_table
+    from towpath.data.tables.pool import TablePool, TableTask
     from towpath.data.verification import verify
     from towpath.data.windows import Windows, trusted_pool
 
@@ -25,9 +27,12 @@ __all__ = [
     "EpisodeSampler",
     "EpisodeSpec",
     "Summary",
+    "TablePool",
+    "TableTask",
     "Windows",
     "load",
     "load_folder",
+    "load_table",
     "present",
     "trusted_pool",
     "verify",
@@ -42,6 +47,8 @@ __getattr__, __dir__ = exports(
         "towpath.data.registry": ("SETS", "load", "present"),
         "towpath.data.sampler": ("EpisodeSampler", "Summary"),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.tables.loading": ("load_table",),
+        "towpath.data.tables.pool": ("TablePool", "TableTask"),
         "towpath.data.verification": ("verify",),
         "towpath.data.windows": ("Windows", "trusted_pool"),
     },
