@@ -1,4 +1,4 @@
-"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
+"""Data sets as pools, of classes of images or of tasks of tables, and episodes drawn from them."""
 
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from towpath.data.spec import EpisodeSpec
     from towpath.data.streams import Pool, TaskStream, shape_of, stream_of
     from towpath.data.summary import Summary
+    from towpath.data.tables.loading import load_table
+    from towpath.data.tables.pool import TablePool, TableTask
     from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
     from towpath.data.windows import Windows
@@ -30,11 +32,14 @@ __all__ = [
     "EpisodeSpec",
     "Pool",
     "Summary",
+    "TablePool",
+    "TableTask",
     "TaskShape",
     "TaskStream",
     "Windows",
     "load",
     "load_folder",
+    "load_table",
     "present",
     "shape_of",
     "stream_of",
@@ -55,6 +60,8 @@ __getattr__, __dir__ = exports(
         "towpath.data.streams": ("Pool", "TaskStream", "shape_of", "stream_of"),
         "towpath.data.summary": ("Summary",),
         "towpath.data.trusted": ("trusted_pool",),
+        "towpath.data.tables.loading": ("load_table",),
+        "towpath.data.tables.pool": ("TablePool", "TableTask"),
         "towpath.data.verification": ("verify",),
         "towpath.data.windows": ("Windows",),
     },

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
-from towpath.data import TaskShape, load_folder
-from towpath.data.registry import is_own_folder, known
+from towpath.data import TaskShape
+from towpath.data.registry import loader_of
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.recipes.component import Component, Options
@@ -132,7 +132,7 @@ def options_beside(component: Component, name: str, inputs: tuple[int, ...]) -> 
 
 
 def _loader(name: str) -> Callable[..., Any]:
-    return load_folder if is_own_folder(name) else known(name).load
+    return loader_of(name)
 
 
 def weighter_options(

@@ -57,7 +57,7 @@ class Splits:
         if not by_group:
             how = f"dealt by a digest of the names, seed {self.seed}"
         split_of = {name: dealt[key] for name, key in key_of.items()}
-        return split_of, [f"{what} a split: {_sizes(split_of)} ({how})"]
+        return split_of, [f"{what} a split: {counted_splits(split_of)} ({how})"]
 
     def _listed(
         self, key_of: Mapping[str, str], known: set[str], what: str, by_group: bool
@@ -79,13 +79,14 @@ class Splits:
                 f"{what}: {named(lacking)}; expected one for each. Add them."
             )
         where = f"from {self.from_file}" if self.from_file else "as listed"
-        notes = [f"{what} a split: {_sizes(split_of)} ({where})"]
+        notes = [f"{what} a split: {counted_splits(split_of)} ({where})"]
         if lacking:
             notes.append(f"left out {len(lacking):,} {what} in no split: {named(lacking)}")
         return split_of, notes
 
 
-def _sizes(split_of: Mapping[str, str]) -> str:
+def counted_splits(split_of: Mapping[str, str]) -> str:
+    """Return how many units each split has, as text, from the split of each unit."""
     found = list(split_of.values())
     return ", ".join(f"{s} {found.count(s):,}" for s in LISTED_SPLITS if s in found)
 
