@@ -52,7 +52,8 @@ class TrainedLearner:
         """
         dtype = torch_dtype(self.recipe.dtype)
         targets = support_y.to(dtype) if support_y.is_floating_point() else support_y
-        return self.learner.adapt(self.params, support_x.to(dtype), targets)
+        adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
+        return Predictor(lambda query_x: adapted(query_x.to(dtype)), adapted.loss)
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
