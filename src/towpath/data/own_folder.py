@@ -79,6 +79,22 @@ def load_folder(
     return split_pool(name or place.name.split(".")[0], whole, split)
 
 
+def file_names(path: str | Path, split: str = "train") -> dict[str, tuple[str, ...]]:
+    """Return the files of each class of your own folder or archive, in the order of its images.
+
+    Image `i` of a class, as `ClassPool.take` numbers them, was read from the file at `i`. Nothing
+    is decoded.
+
+    Args:
+        path: the folder or archive.
+        split: `train`, `validation`, `test`, or `all` for every class.
+    """
+    check_split(split)
+    with open_source(expanded(path)) as source:
+        found = find_classes(source)
+    return {each.name: each.files for each in found.listings if split in ("all", each.split)}
+
+
 def _refuse_shared(path: Path, whole: StoredSet, split: str) -> None:
     """Raise a `DataError` if the split has a class that another split has as well."""
     splits = _splits_by_class((entry.name, entry.split) for entry in whole.classes)
