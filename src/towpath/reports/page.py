@@ -20,6 +20,10 @@ from towpath.reports.sections.weights import probes_section, samples_section, we
 from towpath.runs.study import Study, read_studies
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
+REPORT_FOOTER = (
+    "Made by `towpath report` from run folders alone. Rebuilding it from the same folders gives "
+    "the same file."
+)
 SECTIONS = (
     results_section,
     curves_section,
@@ -98,8 +102,14 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """Return the HTML of a page with these chapters."""
+def render(title: str, chapters: Sequence[Chapter], footer: str = REPORT_FOOTER) -> str:
+    """Return the HTML of a page with these chapters.
+
+    Args:
+        title: of the window.
+        chapters: what the page shows.
+        footer: how the page was made; words in backquotes are shown as code.
+    """
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,
@@ -109,4 +119,4 @@ def render(title: str, chapters: Sequence[Chapter]) -> str:
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, markup=Markup)
+    return template.render(title=title, chapters=chapters, footer=footer.split("`"), markup=Markup)

@@ -274,6 +274,11 @@ class TablePool:
             )
         return replace(self, tasks=tuple(task for task in self.tasks if task.group in wanted))
 
+    def counted(self) -> str:
+        """Return how much the pool holds, in a few words."""
+        what = "numbers" if self.is_regression else "labels"
+        return f"{len(self):,} tasks, {self.target_count:,} {what}"
+
     def describe(self) -> str:
         """Return one line for people: the table, its tasks, groups, rows, targets and features."""
         counts = [len(task) for task in self.tasks]
