@@ -1,38 +1,47 @@
-"""Tables whose numbers say where they come from, so that a test can follow every row."""
+"""Small tables that the tests are made of."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from towpath.data.tables import Scaling, TablePool, TableTask
+Row = dict[str, Any]
 
 
-def marked_table(
-    sizes: dict[str, tuple[int, ...]], labels: tuple[str, ...] = ("no", "yes"), **fields: object
-) -> TablePool:
-    """A pool whose features are [row, code], with a task of so many rows a class for each name.
-
-    The group of a task is the first letter of its name.
-    """
-    rows, tasks, start = [], [], 0
-    for name, counts in sizes.items():
-        codes = np.repeat(np.arange(len(counts)), counts)
-        places = start + np.arange(len(codes))
-        rows += [[place, code] for place, code in zip(places, codes, strict=True)]
-        own = labels if len(counts) == len(labels) else tuple(f"{name}{c}" for c in codes)
-        tasks.append(TableTask(name, name[0], places, codes, own[: len(counts)]))
-        start += len(codes)
-    features = np.array(rows, dtype=np.float32)
-    return TablePool("marked", "train", features, tuple(tasks), **fields)  # type: ignore[arg-type]
+def wide_rows(count: int = 12) -> list[Row]:
+    """Rows with two features and the tasks a, b and c, which are not all measured."""
+    return [
+        {
+            "f1": i / 4,
+            "f2": (7 * i) % 5,
+            "a": i % 2,
+            "b": "" if i % 4 == 3 else i // 2 % 2,
+            "c": (i + 1) % 2,
+        }
+        for i in range(count)
+    ]
 
 
-def numbers_table(sizes: dict[str, int], spread: float = 2.0, centre: float = 50.0) -> TablePool:
-    """A regression whose target is ten times its row, plus a constant; features are [row]."""
-    tasks, start = [], 0
-    for name, count in sizes.items():
-        places = start + np.arange(count)
-        tasks.append(TableTask(name, name[0], places, 10.0 * places + centre))
-        start += count
-    features = np.arange(start, dtype=np.float32)[:, None]
-    one = np.array([spread], dtype=np.float32)
-    return TablePool(
-        "numbers", "train", features, tuple(tasks), target_scaling=Scaling(0 * one, one)
-    )
+def csv_bytes(rows: Sequence[Mapping[str, object]], delimiter: str = ",") -> bytes:
+    """The rows as a CSV file; cells are written as they are."""
+    lines = [delimiter.join(rows[0])]
+    lines += [delimiter.join(str(cell) for cell in row.values()) for row in rows]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def npz_bytes(**arrays: np.ndarray) -> bytes:
+    """The arrays as an NPZ file."""
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def parquet_bytes(**columns: Sequence[object]) -> bytes:
+    """The columns as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns or {"f": [1.0, 2.0], "a": [0, 1]}), stream)
+    return stream.getvalue()

@@ -159,7 +159,7 @@ class Table:
         told = advice(text)
         others = f", as in {column.numeric:,} other cells" if column.numeric else ""
         remedy = (
-            f"It looks like {told}."
+            f"It looks like {told}, or name the columns to use with data.features and data.tasks."
             if told
             else "Correct the cell, leave it empty if it was not measured, or take the column out."
         )
