@@ -149,12 +149,12 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     besides = frozenset((*others, *layout.columns))
     found = layout.units(table)
-    regression, kind_note = decided_kind(options.kind, found, table.name)
-    if regression and layout.name == "labels":
+    if options.kind == "regression" and layout.units_are == "classes":
         raise DataError(
             f"{table.name} has a target column and no tasks, and kind is regression; expected "
             "classes there. Name the task column with data.task."
         )
+    regression, kind_note = decided_kind(options.kind, found, table.name)
     features = options.features.features(table, besides, ids, path.parent)
     usable = [unit.within(features.usable) for unit in found]
     good, left_out = kept(usable, lambda u: layout.too_small(u, regression), layout.units_are)
