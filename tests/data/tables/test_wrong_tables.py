@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.tables.makers import csv_bytes, npz_bytes, parquet_bytes, wide_rows
+from tests.data.tables.table_files import csv_bytes, npz_bytes, parquet_bytes, wide_rows
 from tests.refusal import refused
 
 Files = Mapping[str, bytes]

@@ -22,7 +22,7 @@ from towpath.data.tables.layouts import Layout, LayoutChoice, LayoutName
 from towpath.data.tables.pool import Scaling, TablePool, TableTask
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.splitting import TRUSTED, Splits, splits_from
-from towpath.data.tables.units import Kind, Unit, decided_kind, kept
+from towpath.data.tables.units import Kind, Unit, decided_kind, kept, named
 from towpath.files import expanded
 from towpath.wording import nearest, quoted
 
@@ -173,11 +173,20 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         *left_out,
         *split_notes,
         *features.notes,
+        *_unused(table, besides, options.features),
     )
     row_names = tuple(ids) or tuple(table.place(row) for row in range(len(table)))
     return Prepared(
         name, table, layout, tuple(units), split_of, regression, features, row_names, notes
     )
+
+
+def _unused(table: Table, besides: frozenset[str], features: FeatureChoice) -> list[str]:
+    """A note on columns that are neither named as features nor anything else."""
+    if not features.names_columns:
+        return []  # all columns of numbers are features, and a note names those of text
+    rest = [name for name in table.columns if name not in besides | features.columns(table)]
+    return [f"not used: {len(rest):,} columns: {named(rest)}"] if rest else []
 
 
 def _too_few(
