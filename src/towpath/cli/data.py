@@ -278,7 +278,7 @@ def _pools(arguments: argparse.Namespace) -> "list[ClassPool | TablePool]":
 
     name: str = arguments.name
     options = _data_options(name, arguments.overrides)
-    if is_own_folder(name) and not is_own_table(name):
+    if is_own_folder(name):
         # to look at is always allowed: the notes say which classes are shared
         options = {"shared_classes": True, **options}
     splits = (

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.data.tables.makers import csv_bytes, npz_bytes, parquet_bytes, wide_rows
+from tests.data.tables.table_files import csv_bytes, npz_bytes, parquet_bytes, wide_rows
 from tests.refusal import refused
 
 Files = Mapping[str, bytes]
@@ -124,7 +124,7 @@ CASES: dict[str, Wrong] = {
     "spaces as separator": Wrong(GOOD.replace(b",", b" "), ("one column", "separated by")),
     "a short row": Wrong(GOOD + b"1,2,0\n", ("3 cells in line 14", "expected 5")),
     "a long row": Wrong(GOOD + b"1,2,0,1,1,1\n", ("6 cells in line 14", "put quotes")),
-    "a comment first": Wrong(b"# made by hand\n" + GOOD, ("line 2", "cells")),
+    "a comment first": Wrong(b"# made by hand\n" + GOOD, ("'# made by hand'", "first line")),
     "duplicate columns": Wrong(
         GOOD.replace(b"f2", b"f1", 1), ("two columns named 'f1'", "each name once")
     ),
@@ -180,7 +180,7 @@ CASES: dict[str, Wrong] = {
     ),
     # no file
     "a missing file": Wrong(lambda path: None, ("No such file", "Check the path")),
-    "a folder": Wrong(lambda path: path.mkdir(), ("0 files", "expected", "Name the folder")),
+    "a folder": Wrong(lambda path: path.mkdir(), ("t.csv is a folder", "expected a file")),
     "a pipe": Wrong(lambda path: os.mkfifo(path), ("a named pipe", "expected a file")),
     "a device": Wrong(link_to_device, ("a device", "expected a file")),
     # columns and options
@@ -265,7 +265,9 @@ CASES: dict[str, Wrong] = {
         ("the target 'good'", "kind: classification"),
         {"task": "task", "target": "note", "kind": "regression"},
     ),
-    "fractions as labels": Wrong(LONG, ("expected classes", "data.task"), {"target": "x"}),
+    "fractions as labels": Wrong(
+        LONG, ("expected classes", "data.task"), {"target": "x", "layout": "labels"}
+    ),
     "a regression of labels": Wrong(
         csv_bytes([{"x": i, "label": i} for i in range(40)]),
         ("kind is regression", "data.task"),
