@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from towpath.data.drawing import Summary, draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.noise import (
@@ -26,8 +27,7 @@ from towpath.data.noise import (
 )
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
-from towpath.data.spec import ANY_SHOT_HIGH, ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
-from towpath.wording import nearest
+from towpath.data.spec import EpisodeSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +51,6 @@ class Draw:
         return tuple(len(rows) for rows in self.support)
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Statistics of a range of episodes: how many were of which group, capped or mislabelled."""
-
-    episodes: int
-    groups: dict[str, int]
-    mislabelled: int
-    capped_episodes: int  # at least one class had fewer shots than drawn
-    capped_classes: int
-    classes: int
-
-    def sentence(self) -> str:
-        """Return the statistics as a sentence for people."""
-        return (
-            f"{self.episodes:,} episodes: shots capped in {self.capped_episodes:,} "
-            f"({self.capped_classes:,} of {self.classes:,} classes drawn), "
-            f"{self.mislabelled:,} mislabelled on purpose"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class EpisodeSampler:
     """Draws tasks from a pool.
@@ -90,17 +70,7 @@ class EpisodeSampler:
 
     def __post_init__(self) -> None:
         pool, spec = self.pool, self.spec
-        groups = dict(pool.groups)
-        if isinstance(spec.groups, str):
-            drawn = groups
-        else:
-            for name in spec.groups:
-                if name not in groups:
-                    raise DataError(
-                        f"groups names {name!r}, and {pool.name} ({pool.split}) has no such group; "
-                        f"expected some of {', '.join(groups)}.{nearest(name, groups)} Correct it."
-                    )
-            drawn = {name: groups[name] for name in groups if spec.groups.get(name, 0.0) > 0.0}
+        drawn = wanted_groups(pool.groups, spec, f"{pool.name} ({pool.split})")
         if spec.within_group:
             eligible = {name: own for name, own in drawn.items() if len(own) >= spec.ways}
             if not eligible or (len(eligible) < len(drawn) and not isinstance(spec.groups, str)):
@@ -118,7 +88,8 @@ class EpisodeSampler:
             )
         self._check_images(drawn)
         object.__setattr__(self, "_groups", tuple(drawn.items()))
-        object.__setattr__(self, "_weights", self._frequencies(drawn))
+        auto = "uniform" if spec.within_group else "size"
+        object.__setattr__(self, "_weights", group_chances(drawn, spec, auto))
         object.__setattr__(self, "_noise", spec.noise)
         object.__setattr__(self, "_moved", self._relabelled())
 
@@ -151,23 +122,6 @@ class EpisodeSampler:
                 f"small classes out with pool.at_least({needed})."
             )
 
-    def _frequencies(self, drawn: dict[str, tuple[int, ...]]) -> NDArray[np.float64]:
-        """Weight of each drawn group, summing to 1."""
-        sizes = np.array([len(own) for own in drawn.values()], dtype=np.float64)
-        kind = self.spec.groups
-        if not isinstance(kind, str):
-            weights = np.array([kind[name] for name in drawn], dtype=np.float64)
-        elif kind == "zipf":
-            names = list(drawn)
-            by_size = sorted(range(len(names)), key=lambda i: (-sizes[i], names[i]))
-            weights = np.empty(len(names))
-            weights[by_size] = np.arange(1, len(names) + 1) ** -float(self.spec.zipf_exponent)
-        elif kind == "size" or (kind == "auto" and not self.spec.within_group):
-            weights = sizes
-        else:
-            weights = np.ones(len(drawn))
-        return np.asarray(weights / weights.sum())
-
     @property
     def group_frequencies(self) -> dict[str, float]:
         """The probability of each group; groups with fewer classes than ways are never drawn."""
@@ -190,16 +144,6 @@ class EpisodeSampler:
         )
         return "", [positions[i] for i in draws.weighted_distinct(shares, ways)]
 
-    def _draw_shots(self, draws: Draws) -> list[int]:
-        spec = self.spec
-        if isinstance(spec.shots, int):
-            return [spec.shots] * spec.ways
-        if isinstance(spec.shots, tuple):
-            return [draws.integer(*spec.shots)] * spec.ways
-        if draws.uniform() < ANY_SHOT_IMBALANCED:
-            return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH) for _ in range(spec.ways)]
-        return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH)] * spec.ways
-
     def draw(self, index: int) -> Draw:
         """Draw the classes, rows and labels of the task at `index`, without reading an image."""
         if index < 0:
@@ -207,15 +151,13 @@ class EpisodeSampler:
         spec = self.spec
         draws = Draws(self.stream, self.seed, index)
         group, classes = self._draw_classes(draws)
-        requested = self._draw_shots(draws)
+        requested = draw_shots(draws, spec, spec.ways)
         support, query, capped = [], [], []
         for position, wanted in zip(classes, requested, strict=True):
-            count = self.pool.classes[position].count
-            k = min(wanted, count - spec.query)
-            rows = draws.distinct(count, k + spec.query)
-            support.append(rows[:k])
-            query.append(rows[k:])
-            capped.append(k < wanted)
+            rows = draw_rows(draws, self.pool.classes[position].count, wanted, spec.query)
+            support.append(rows.support)
+            query.append(rows.query)
+            capped.append(rows.capped)
         labels = np.arange(spec.ways)
         support_y = np.repeat(labels, [len(rows) for rows in support])
         query_y = np.repeat(labels, spec.query)
@@ -242,6 +184,10 @@ class EpisodeSampler:
             labelled.wrong_share > 0.0,
             labelled.wrong_share,
         )
+
+    def group_of(self, index: int) -> str:
+        """Return the group of the task at `index`; empty where its classes are of several."""
+        return self.draw(index).group
 
     def episode(self, index: int) -> Episode:
         """Return the task at `index`, the same whenever and wherever it is drawn."""
