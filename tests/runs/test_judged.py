@@ -52,6 +52,13 @@ def test_off_target_tasks_are_wrong_and_the_group_of_mixed_tasks_is_their_set():
     assert [task.group for task in found] == ["omniglot", "mini-imagenet", "Greek"]
 
 
+def test_losses_are_relative_to_the_known_ones_of_the_mini_batch():
+    one = StepRecord(7, 0, [0.25] * 4, TASKS, [2.0, None, 1.0, 3.0], 2.0)
+    assert [task.loss for task in judged(one)] == [1.0, None, 1.5]
+    silent = StepRecord(7, 0, [0.25] * 4, TASKS, [0.0] * 4, 0.0)
+    assert [task.loss for task in judged(silent)] == [None] * 3
+
+
 def test_where_nothing_weighs_anything_nobody_is_trusted():
     assert [task.trust for task in judged(record([0.0] * 4))] == [0.0] * 3
 

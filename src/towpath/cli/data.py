@@ -4,7 +4,6 @@ Failures are raised as `DataError` (the user can mend it) or `DownloadError` (th
 """
 
 import argparse
-import io
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from towpath.data.registry import DataSet
 
 _EPISODES_SHOWN = 3
-SHEET_SIGNATURE = b"Software\0towpath"
-"""bytes by which a contact sheet made by towpath is recognised"""
 
 
 def add(commands: Commands) -> None:
@@ -240,7 +237,7 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
     What was understood of the set is printed as well.
     """
     from towpath.data.locations import data_root
-    from towpath.data.preview import split_sheet
+    from towpath.data.preview import SHEET_SIGNATURE, png, split_sheet
     from towpath.data.registry import is_own_folder, known, load
 
     name, out = arguments.name, arguments.out
@@ -271,7 +268,7 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
     if not episodes:
         say(console, "too few images or classes to show an episode")
     for file, sheet in sheets.items():
-        outputs[file].write(_png(sheet))
+        outputs[file].write(png(sheet))
         say(console, f"  {outputs[file].path}")
 
 
@@ -286,14 +283,7 @@ def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
     if fewest < 2 or ways < 2:
         return []
     sampler = EpisodeSampler(pool, EpisodeSpec(ways, 1, min(15, fewest - 1)))
-    return [episode_sheet(sampler.episode(index)) for index in range(_EPISODES_SHOWN)]
-
-
-def _png(sheet: "Image.Image") -> bytes:
-    from PIL.PngImagePlugin import PngInfo
-
-    made_by = PngInfo()
-    made_by.add_text("Software", "towpath")
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True, pnginfo=made_by)
-    return content.getvalue()
+    return [
+        episode_sheet(sampler.episode(index), ink_is_one=pool.ink_is_one)
+        for index in range(_EPISODES_SHOWN)
+    ]

@@ -1,4 +1,4 @@
-"""What every sampler of tasks does alike: the chances of groups, the shots, and the rows of a class.
+"""What every sampler of tasks does alike: chances of groups, shots, and the rows of a class.
 
 All random numbers come from the `Draws` that the caller hands in, in the order of the calls.
 """
@@ -16,26 +16,6 @@ from towpath.wording import nearest
 
 Members = Mapping[str, tuple[int, ...]]
 """the positions (of classes, of tasks of a table) that belong to each group, by the group's name"""
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Statistics of a range of episodes: how many were of which group, capped or mislabelled."""
-
-    episodes: int
-    groups: dict[str, int]
-    mislabelled: int
-    capped_episodes: int  # at least one class had fewer shots than drawn
-    capped_classes: int
-    classes: int
-
-    def sentence(self) -> str:
-        """Return the statistics as a sentence for people."""
-        return (
-            f"{self.episodes:,} episodes: shots capped in {self.capped_episodes:,} "
-            f"({self.capped_classes:,} of {self.classes:,} classes drawn), "
-            f"{self.mislabelled:,} mislabelled on purpose"
-        )
 
 
 def wanted_groups(groups: Members, spec: EpisodeSpec, where: str) -> dict[str, tuple[int, ...]]:

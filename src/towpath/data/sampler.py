@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from towpath.data.drawing import Summary, draw_rows, draw_shots, group_chances, wanted_groups
+from towpath.data.draw import Draw
+from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.noise import (
@@ -28,27 +29,7 @@ from towpath.data.noise import (
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """What a task consists of: classes by position in the pool, and image rows of each class."""
-
-    index: int
-    group: str  # the group all classes are of; "" for a task across groups
-    classes: tuple[int, ...]  # [ways]
-    support: tuple[NDArray[np.int64], ...]  # per class, its k rows
-    query: tuple[NDArray[np.int64], ...]  # per class, its query rows
-    support_y: NDArray[np.int64]  # [S]
-    query_y: NDArray[np.int64]  # [Q]
-    capped: tuple[bool, ...]  # per class: fewer shots than drawn, for want of images
-    mislabelled: bool  # whether any label is wrong on purpose
-    wrong: float = 0.0  # wrong labels divided by all labels, support and query
-
-    @property
-    def shots(self) -> tuple[int, ...]:
-        """The number of support images of each class."""
-        return tuple(len(rows) for rows in self.support)
+from towpath.data.summary import Summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +166,11 @@ class EpisodeSampler:
             labelled.wrong_share,
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: a class that is too small for the tasks is an error, not left out."""
+        return ()
+
     def group_of(self, index: int) -> str:
         """Return the group of the task at `index`; empty where its classes are of several."""
         return self.draw(index).group
@@ -231,14 +217,4 @@ class EpisodeSampler:
 
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks of these episodes; no image is read."""
-        groups: dict[str, int] = {}
-        episodes = mislabelled = capped_episodes = capped_classes = 0
-        for index in indices:
-            draw = self.draw(index)
-            episodes += 1
-            groups[draw.group] = groups.get(draw.group, 0) + 1
-            mislabelled += draw.mislabelled
-            capped_episodes += any(draw.capped)
-            capped_classes += sum(draw.capped)
-        drawn = episodes * self.spec.ways
-        return Summary(episodes, groups, mislabelled, capped_episodes, capped_classes, drawn)
+        return Summary.of(self.draw(index) for index in indices)

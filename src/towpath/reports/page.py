@@ -20,6 +20,10 @@ from towpath.reports.sections.weights import probes_section, samples_section, we
 from towpath.runs.study import Study, read_studies
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
+MADE_BY = (
+    "Made by <code>towpath report</code> from run folders alone. Rebuilding it from the same "
+    "folders gives the same file."
+)
 SECTIONS = (
     results_section,
     curves_section,
@@ -98,8 +102,14 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """Return the HTML of a page with these chapters."""
+def render(title: str, chapters: Sequence[Chapter], made_by: str = MADE_BY) -> str:
+    """Return the HTML of a page with these chapters.
+
+    Args:
+        title: title of the page.
+        chapters: what is on it.
+        made_by: the words at its foot, as HTML.
+    """
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,
@@ -109,4 +119,4 @@ def render(title: str, chapters: Sequence[Chapter]) -> str:
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, markup=Markup)
+    return template.render(title=title, chapters=chapters, made_by=Markup(made_by), markup=Markup)

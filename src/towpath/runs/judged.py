@@ -1,6 +1,7 @@
 """The trust that weights express in tasks: each weight divided by the mean of its mini-batch.
 
-Trusted tasks are known to be right and are not judged: they count in the mean, and nowhere else.
+Losses are judged alike. Trusted tasks are known to be right and are not judged: they count in the
+means, and nowhere else.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,8 @@ class JudgedTask:
     trust: float
     """weight divided by the mini-batch's mean; 0 where all weights of the mini-batch are 0"""
     info: TaskInfo
+    loss: float | None = None
+    """loss divided by the mini-batch's mean; None for a task that was muted"""
 
     @property
     def mislabelled(self) -> bool:
@@ -60,9 +63,13 @@ class JudgedTask:
 def judged(record: StepRecord) -> Iterator[JudgedTask]:
     """Yield the tasks of a mini-batch that are not trusted ones, in their order."""
     mean = sum(record.weights) / len(record.weights)
-    for weight, info in zip(record.weights, record.tasks, strict=True):
+    known = [loss for loss in record.losses if loss is not None]
+    usual = sum(known) / len(known) if known else 0.0
+    for weight, loss, info in zip(record.weights, record.losses, record.tasks, strict=True):
         if not info.get("trusted"):
-            yield JudgedTask(record.step, weight / mean if mean else 0.0, info)
+            trust = weight / mean if mean else 0.0
+            relative = loss / usual if loss is not None and usual else None
+            yield JudgedTask(record.step, trust, info, relative)
 
 
 @dataclass(frozen=True)

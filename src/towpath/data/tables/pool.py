@@ -7,7 +7,7 @@ marks a value that is missing. `Scaling` standardises the rows and fills in what
 episode is made, so the array itself depends on no split.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -144,7 +144,11 @@ class TablePool:
     """The tasks of one split, with the features of their rows.
 
     `target_scaling` (regression only) is the mean and spread `[1]` of the targets of the training
-    tasks. `synthetic` marks a table that nobody measured.
+    tasks. `classes_are_drawn` marks a table of labels, whose classes an episode draws like those of
+    images: the code of a class then means nothing beyond the episode. `splits` are the splits that
+    the table has. `computed_features` are the kinds of features that were computed of text, as a
+    recipe names them; all other features are columns. `synthetic` marks a table that nobody
+    measured.
     """
 
     name: str
@@ -158,6 +162,9 @@ class TablePool:
     content: str = ""  # digest of tasks, targets and features; empty for a pool made by hand
     synthetic: bool = False
     target_scaling: Scaling | None = field(default=None, repr=False)
+    classes_are_drawn: bool = False
+    splits: tuple[str, ...] = ()
+    computed_features: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -191,6 +198,11 @@ class TablePool:
         if isinstance(state["features"], str):
             state["features"] = np.load(state["features"], mmap_mode="r", allow_pickle=False)
         self.__dict__.update(state)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the tasks, which records of a run repeat."""
+        return [task.name for task in self.tasks]
 
     @property
     def input_shape(self) -> tuple[int]:
@@ -273,6 +285,32 @@ class TablePool:
                 "Name groups of this list."
             )
         return replace(self, tasks=tuple(task for task in self.tasks if task.group in wanted))
+
+    def scaled_as(self, train: "TablePool") -> "TablePool":
+        """Return the pool standardised as another table's training tasks are.
+
+        Args:
+            train: the training tasks; their columns must be those of this table.
+        """
+        if self.feature_names != train.feature_names:
+            pairs = zip(self.feature_names, train.feature_names, strict=False)
+            found, expected = next(
+                ((a, b) for a, b in pairs if a != b),
+                (f"{len(self.feature_names)} columns", f"{len(train.feature_names)} columns"),
+            )
+            raise DataError(
+                f"The features of {self.name} are not those of {train.name}: found "
+                f"{quoted(found)}, expected {quoted(expected)}. Give both tables the same feature "
+                "columns, in the same order."
+            )
+        if self.is_regression != train.is_regression:
+            kinds = {True: "real numbers", False: "classes"}
+            raise DataError(
+                f"The targets of {self.name} are {kinds[self.is_regression]}; expected "
+                f"{kinds[train.is_regression]}, as those of {train.name}. Choose another table, or "
+                "set data.kind."
+            )
+        return replace(self, scaling=train.scaling, target_scaling=train.target_scaling)
 
     def describe(self) -> str:
         """Return one line for people: the table, its tasks, groups, rows, targets and features."""
