@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from towpath.data.noise.damage import mostly_wrong
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table, number
 from towpath.reports.charts.series import Band, pooled
 from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
@@ -58,7 +59,8 @@ def weights_section(study: Study) -> Section:
 
 def _by_label(study: Study, label: str) -> Figure:
     lines = []
-    for name, colour, attribute in (("clean", CLEAN, "clean"), ("mislabelled", WRONG, "wrong")):
+    wrong = study.wrong_word
+    for name, colour, attribute in (("clean", CLEAN, "clean"), (wrong, WRONG, "wrong")):
         series = [getattr(run, attribute) for run in study.seeds(label)]
         bands = pooled(series)
         lines.append(Line("", colour, [(b.x, b.mean) for b in bands], (), "faint"))
@@ -70,7 +72,7 @@ def _by_label(study: Study, label: str) -> Figure:
         Axes("step", "weight (1 = uniform)", include_y=(0.0, 1.6), references=((1.0, ""),)),
         lines,
     )
-    return Figure(f"{label}: clean against mislabelled tasks", svg, f"At the end: {ends}.")
+    return Figure(f"{label}: clean against {wrong} tasks", svg, f"At the end: {ends}.")
 
 
 def _binned(
@@ -285,7 +287,7 @@ def _sample_table(label: str, run: RunData) -> Table:
     samples = _samples(run)
     picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
     top = max(pick.weight for pick in picks) or 1.0
-    flagged = any(pick.task.get("mislabelled") for pick in picks)
+    flagged = any(mostly_wrong(pick.task) for pick in picks)
     rows = []
     for pick in picks:
         names = pick.task.get("classes")
@@ -296,8 +298,9 @@ def _sample_table(label: str, run: RunData) -> Table:
             Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
         ]
         if flagged:
-            wrong = pick.task.get("mislabelled")
-            cells.append(Cell("wrong" if wrong else "clean", "bad" if wrong else "good"))
+            wrong = "off target" if pick.task.get("off_target") else "wrong"
+            bad = mostly_wrong(pick.task)
+            cells.append(Cell(wrong if bad else "clean", "bad" if bad else "good"))
         percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
         cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
         rows.append(cells)
