@@ -69,6 +69,11 @@ class Study:
         """Whether some tasks were mislabelled on purpose."""
         return any(run.wrong for run in self.all)
 
+    @property
+    def weighing(self) -> list[str]:
+        """The labels of weighters that gave tasks of a mini-batch different weights."""
+        return [label for label in self.labels if any(run.weighs for run in self.runs[label])]
+
     def colour(self, label: str) -> int:
         """Return the index of the label's colour, which is the same in every figure."""
         return self.labels.index(label)

@@ -18,8 +18,8 @@ from towpath.reports.reruns import (
 from towpath.reports.sections import paper
 from towpath.reports.sections.curves import curve_figure
 from towpath.reports.sections.pace import time_section
+from towpath.reports.sections.probes import probe_figures
 from towpath.reports.sections.results import results_section
-from towpath.reports.sections.weights import probe_figures
 from towpath.runs.results import costs, results, test_sets
 from towpath.runs.study import Study
 
