@@ -5,7 +5,7 @@ import pytest
 from tests.reports import synthetic
 from towpath.reports.blocks import Note
 from towpath.reports.sections.episodes import episodes_section
-from towpath.runs.study import read_studies
+from towpath.runs.read_studies import read_studies
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from tests.reports import synthetic
 from towpath.recipes.recipe import Recipe
 from towpath.reports.blocks import Listing, Note, Table
 from towpath.reports.sections.made import made_section
-from towpath.runs.study import read_studies
+from towpath.runs.read_studies import read_studies
 
 
 def test_command_versions_and_state_are_those_of_the_folder(tmp_path):

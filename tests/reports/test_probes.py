@@ -6,8 +6,9 @@ import pytest
 from tests.reports.reading import Page
 from towpath.reports.blocks import Figures, Note
 from towpath.reports.sections.probes import probe_figures, probes_section
+from towpath.runs.read_studies import read_studies
 from towpath.runs.records import ProbeRecord
-from towpath.runs.study import Study, read_studies
+from towpath.runs.study import Study
 
 TASKS = [[{"group": "A"}, {"group": "B"}], [{"group": ""}, {"group": "A"}]]
 LINES = [

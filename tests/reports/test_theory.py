@@ -8,7 +8,7 @@ import pytest
 from tests.reports import synthetic
 from towpath.reports.blocks import Note, Table
 from towpath.reports.sections.theory import theory_section
-from towpath.runs.study import read_studies
+from towpath.runs.read_studies import read_studies
 
 
 def section_of(path, weighter, **changes):

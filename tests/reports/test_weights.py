@@ -6,7 +6,7 @@ import pytest
 from tests.reports import synthetic
 from towpath.reports.blocks import Figures, Note
 from towpath.reports.sections.weights import weights_section
-from towpath.runs.study import read_studies
+from towpath.runs.read_studies import read_studies
 
 
 @pytest.fixture(scope="module")

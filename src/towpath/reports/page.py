@@ -20,7 +20,8 @@ from towpath.reports.sections.probes import probes_section
 from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.theory import theory_section
 from towpath.reports.sections.weights import weights_section
-from towpath.runs.study import Study, read_studies
+from towpath.runs.read_studies import read_studies
+from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 SECTIONS = (

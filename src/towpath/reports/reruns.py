@@ -23,7 +23,7 @@ from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weig
 from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.reports.sections import paper
-from towpath.runs.read import RunData
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 from towpath.weighters import WEIGHTERS
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from towpath.reports.blocks import Block, Cell, Note, Section, Table, number
-from towpath.runs.read import RunData
+from towpath.reports.blocks import Block, Cell, Note, Section, Table
+from towpath.reports.number_text import number
 from towpath.runs.records import TaskInfo
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 
 

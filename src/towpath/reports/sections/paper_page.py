@@ -6,7 +6,8 @@ what differs; they never fill a row.
 
 from collections.abc import Iterable, Sequence
 
-from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table, number
+from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table
+from towpath.reports.number_text import number
 from towpath.reports.reruns import (
     Rerun,
     label_method,

@@ -1,9 +1,10 @@
 """The section on the convergence theorem: what the runs say of the quantities of its bound."""
 
 from towpath.recipes.components import component_wants_targets, optimizer_options
-from towpath.reports.blocks import Block, Cell, Note, Section, Table, number
+from towpath.reports.blocks import Block, Cell, Note, Section, Table
 from towpath.reports.charts.scale import tick_text
-from towpath.runs.read import RunData
+from towpath.reports.number_text import number
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 from towpath.theory import reasons_outside, smallest_epsilon_0, weight_sum_bound
 

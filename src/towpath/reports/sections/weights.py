@@ -8,7 +8,7 @@ from towpath.reports.blocks import Block, Figure, Figures, Note, Section
 from towpath.reports.charts.series import Band, pooled
 from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
 from towpath.reports.charts.svg import line_chart as draw_lines
-from towpath.runs.read import RunData
+from towpath.runs.run_data import RunData
 from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
 
