@@ -14,6 +14,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -23,6 +24,7 @@ from scipy import ndimage
 
 from towpath.data.build import check_split, split_pool
 from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
+from towpath.data.data_set import DataSet, nothing
 from towpath.data.errors import DataError
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
@@ -203,3 +205,38 @@ def load_glyphs(
         )
     whole = glyph_set(drawings, seed, None, scripts)
     return split_pool("glyphs", whole, split, synthetic=True, ink_is_one=True)
+
+
+def _load_glyphs(
+    root: str | Path | None = None,
+    split: str = "train",
+    *,
+    drawings: Annotated[int, Range(1, 10_000)] = 20,
+    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    scripts: tuple[str, ...] | None = None,
+) -> ClassPool:
+    """`load_glyphs` with the arguments that every set's loader takes.
+
+    Args:
+        root: the data folder, which is not needed: the set is drawn, not read.
+        split: train, validation or test.
+        drawings: images of each character.
+        seed: of the drawings.
+        scripts: some of the scripts, where not all.
+    """
+    del root
+    return load_glyphs(split, drawings=drawings, seed=seed, scripts=scripts)
+
+
+GLYPHS = DataSet(
+    "glyphs",
+    "synthetic handwriting drawn from the DejaVu fonts, built in",
+    "the fonts: Bitstream Vera / public domain",
+    "682 characters of 17 scripts, 20 drawings each, 28x28 (synthetic)",
+    _load_glyphs,
+    nothing,
+    "It is built in: there is nothing to fetch.",
+    synthetic=True,
+    built_in=True,
+    ink_is_one=True,
+)
