@@ -15,6 +15,7 @@ from towpath.data.errors import DataError
 from towpath.data.sampler import EpisodeSampler
 
 Window = list[list[Episode]]
+"""T mini-batches of M episodes."""
 
 
 class Windows(Iterator[Window]):

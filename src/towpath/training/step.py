@@ -1,6 +1,5 @@
 """The pure training step: one window in, the next state and its records out; no clock, no disk."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +12,7 @@ from towpath.training.complexity import PaperCost
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
 from towpath.weighters.seeds import stage_seed
-
-Window = Sequence[Sequence[Any]]
+from towpath.weighters.start import Window
 
 
 def train_step(
