@@ -1,8 +1,10 @@
 """The section on probes: how the weights of the same few tasks change over training."""
 
 from towpath.reports.blocks import Block, Figure, Figures, Note, Section
-from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
-from towpath.reports.charts.svg import line_chart as draw_lines
+from towpath.reports.charts.heat import HeatRow, heat_map
+from towpath.reports.charts.lines import Axes, Line
+from towpath.reports.charts.lines import line_chart as draw_lines
+from towpath.reports.charts.svg import Words
 from towpath.runs.records import ProbeRecord
 from towpath.runs.study import Study
 

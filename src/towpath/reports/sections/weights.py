@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from towpath.reports.blocks import Block, Figure, Figures, Note, Section
+from towpath.reports.charts.heat import HeatRow, heat_map
+from towpath.reports.charts.lines import Axes, Line
+from towpath.reports.charts.lines import line_chart as draw_lines
 from towpath.reports.charts.series import Band, pooled
-from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
-from towpath.reports.charts.svg import line_chart as draw_lines
+from towpath.reports.charts.svg import Words
 from towpath.runs.run_data import RunData
 from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
