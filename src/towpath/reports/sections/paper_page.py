@@ -7,15 +7,9 @@ what differs; they never fill a row.
 from collections.abc import Iterable, Sequence
 
 from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table
+from towpath.reports.methods import label_method, label_of, weighter_difference
 from towpath.reports.number_text import number
-from towpath.reports.reruns import (
-    Rerun,
-    label_method,
-    label_of,
-    paper_recipe,
-    reruns,
-    weighter_difference,
-)
+from towpath.reports.reruns import Rerun, paper_recipe, reruns
 from towpath.reports.sections import paper
 from towpath.reports.sections.curves import curve_figure
 from towpath.reports.sections.pace import time_section
