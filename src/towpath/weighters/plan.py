@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from towpath.control import Iteration, Status
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
-from towpath.objective.draws import evaluating
+from towpath.objective.turns import evaluating
 from towpath.weighters.muted import Muted
 from towpath.weighters.plan_text import plan_html, plan_text, weights_table
 
