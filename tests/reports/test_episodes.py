@@ -3,7 +3,7 @@
 import pytest
 
 from tests.reports import synthetic
-from towpath.reports.blocks import Note
+from towpath.reports.blocks import Note, Table
 from towpath.reports.sections.episodes import episodes_section
 from towpath.runs.read_studies import read_studies
 
@@ -16,8 +16,14 @@ def study(tmp_path_factory):
     return found
 
 
-def test_the_four_largest_and_the_four_smallest_weights_are_shown_in_order(study):
+def table_of(study) -> Table:
     (table,) = episodes_section(study).blocks
+    assert isinstance(table, Table)
+    return table
+
+
+def test_the_four_largest_and_the_four_smallest_weights_are_shown_in_order(study):
+    table = table_of(study)
     assert table.title == "tow, seed 0"
     (run,) = study.runs["tow"]
     weights = sorted((10 * w for record in run.last for w in record.weights), reverse=True)
@@ -27,16 +33,17 @@ def test_the_four_largest_and_the_four_smallest_weights_are_shown_in_order(study
 
 
 def test_loss_and_label_stand_beside_the_weight_of_their_own_task(study):
-    (table,) = episodes_section(study).blocks
+    table = table_of(study)
     assert table.columns[3:6] == ["labels", "loss", "accuracy"]
     (run,) = study.runs["tow"]
     tasks = set()
     for record in run.last:
         for w, task, loss in zip(record.weights, record.tasks, record.losses, strict=True):
-            label = "wrong" if task["mislabelled"] else "clean"
-            tasks.add((f"{10 * w:.2f}", str(record.step), task["group"], label, f"{loss:.2f}"))
-    for weight, group, _, label, loss, _, step in table.rows:
-        assert (weight.text, step.text, group.text, label.text, loss.text) in tasks
+            named = "wrong" if task["mislabelled"] else "clean"
+            tasks.add((f"{10 * w:.2f}", task["group"], named, f"{loss:.2f}", str(record.step)))
+    for row in table.rows:
+        weight, group, _, label, loss, _, step = (cell.text for cell in row)
+        assert (weight, group, label, loss, step) in tasks
 
 
 def test_weighters_that_give_all_the_same_have_no_table(study):
