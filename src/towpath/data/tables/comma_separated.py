@@ -78,8 +78,8 @@ def read_csv(
             "Check that it was saved whole."
         )
     columns = {}
-    for column, cells in zip(names, zip(*rows, strict=True), strict=True):
-        columns[column] = make_column(name, column, cells, lines, column in text_columns)
+    for column, below in zip(names, zip(*rows, strict=True), strict=True):
+        columns[column] = make_column(name, column, below, lines, column in text_columns)
     note = f"{len(rows):,} rows of {len(names):,} columns, separated by {DELIMITERS[delimiter]}"
     return Table(name, columns, tuple(lines), notes=(note,))
 
