@@ -15,9 +15,10 @@ from towpath.reports.blocks import (
     Note,
     Section,
     Table,
-    number,
 )
-from towpath.reports.charts.svg import Axes, Line, Words, line_chart
+from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.svg import Words
+from towpath.reports.number_text import number
 from towpath.reports.page import render
 
 ROWS_SHOWN = 1000
