@@ -61,6 +61,7 @@ class PDS:
     """
 
     wants_targets: ClassVar[bool] = True
+    wants_judges: ClassVar[bool] = False
     card: ClassVar[Card] = Card(
         formula="`softmax(score / (tau sd))`, `score_i = lr g_i(x_t) . lam_{t+1}`, lam the costate "
         "of plain SGD over the window with exact Hessian products; or the best 40 per cent",

@@ -10,7 +10,7 @@ iLQR about a nominal trajectory finds the weights; the accepted trajectory is th
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from towpath.control import (
     ActionPrior,
@@ -149,6 +149,7 @@ class TOW:
     query_share: float | Literal["auto"] = 1.0
     wants_targets: bool = False
     cost: Cost | None = None
+    wants_judges: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         own_bounds = isinstance(self.bounds, Bounds)
