@@ -104,21 +104,24 @@ class Redrawn:
     def task_files(self, info: TaskInfo) -> list[ClassFiles]:
         """Return the files that a task is made of, class by class; empty where they have no names.
 
-        Rows of a table, which a task's record names itself, are one entry without a class.
+        Rows of a table are one entry without a class.
         """
-        rows = info.get("rows")
-        if isinstance(rows, list):
-            return [ClassFiles("", (), tuple(map(str, rows)))]
         sampler, index = own_stream(self.setup.windows.sampler), info.get("index")
+        if not isinstance(sampler, EpisodeSampler):
+            episode = self.episode(info)
+            rows = None if episode is None else episode.info.get("rows")
+            return [ClassFiles("", (), tuple(rows))] if rows else []
         stranger = bool(info.get("trusted") or info.get("off_target"))
         if not self.files or stranger or not isinstance(index, int) or index < 0:
             return []
         draw = sampler.draw(index)
         parts = zip(draw.classes, draw.support, draw.query, strict=True)
-        found = []
+        found, classes = [], sampler.pool.classes
         for position, support, query in parts:
-            name = sampler.pool.classes[position].name
-            own = self.files[name]
-            chosen = [tuple(own[row] for row in rows) for rows in (support, query)]
+            name = classes[position].name
+            chosen = [
+                tuple(self.files[classes[owner].name][row] for owner, row in origins)
+                for origins in (sampler.origins(position, rows) for rows in (support, query))
+            ]
             found.append(ClassFiles(name, *chosen))
         return found
