@@ -208,7 +208,7 @@ def _in_channels(images: NDArray[np.uint8], channels: int) -> NDArray[np.uint8]:
         return images
     if channels == 1:
         grey = np.einsum("nchw,c->nhw", images.astype(np.float64), LUMINANCE)
-        return np.rint(grey).astype(np.uint8)[:, None]
+        return np.asarray(np.rint(grey)[:, None], dtype=np.uint8)
     return np.repeat(images, channels, axis=1)
 
 
