@@ -22,7 +22,7 @@ from towpath import data
 from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
 from towpath.weighters import WEIGHTERS
-from towpath.weighters.guide import REFEREES
+from towpath.weighters.sets import REFEREES
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"
@@ -284,7 +284,7 @@ def part_birds(folder: Path) -> None:
     """CUB as two folders of a user's: ten classes that are trusted, the others to test on."""
     if (folder / "birds-others").exists():
         return
-    pool = data.load("cub", split="test")
+    pool = data.load_images("cub", split="test")
     for position, entry in enumerate(pool.classes):
         kind = "birds-trusted" if position < TRUSTED_BIRDS else "birds-others/test"
         place = folder / kind / entry.name

@@ -9,6 +9,7 @@ import torch
 
 from tests.training.runs import Killed, Silent, Stopping, outcome, records, run
 from tests.training.tables import COMMON, FEATURES, MAML, activity, assays, compounds, write_assays
+from towpath.data import load_table
 from towpath.recipes.typed import RecipeError
 from towpath.training import load, resume, train
 from towpath.training.setup import prepare
@@ -118,9 +119,10 @@ def test_what_predictions_need_is_kept_in_the_run_folder(tmp_path, table, number
     assert trained.table is not None
     assert trained.table.feature_names == tuple(FEATURES)
     assert trained.table.classes == ("0", "1")
-    setup = prepare(assays(table))
     new = compounds(5, seed=3)
-    expected = setup.windows.sampler.pool.scaling.apply(new.astype(np.float32))
+    pool = load_table(table, features=FEATURES, id="compound", splits={"by": "task"})
+    assert pool.scaling is not None
+    expected = pool.scaling.apply(new.astype(np.float32))
     np.testing.assert_array_equal(trained.table.scaling.apply(new.astype(np.float32)), expected)
     file = folder / "table.json"
     content = file.read_text()
@@ -137,6 +139,7 @@ def test_training_on_some_assays_helps_on_others(tmp_path, table):
     training = {"steps": 60, "horizon": 5, "meta_batch_size": 6}
     folder = run(tmp_path / "run", assays(table, training=training, test={"tasks": 60}))
     trained = load(folder)
+    assert trained.table is not None
     support, query = compounds(16, seed=11), compounds(200, seed=12)
     right = activity(query, COMMON) > 0
     inputs = [

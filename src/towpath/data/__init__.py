@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from towpath.data.mix import MixedStream, mixed
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
-    from towpath.data.registry import SETS, load, present
+    from towpath.data.registry import SETS, load, load_images, present
     from towpath.data.sampler import EpisodeSampler
     from towpath.data.shape import TaskShape
     from towpath.data.spec import EpisodeSpec
@@ -41,6 +41,7 @@ __all__ = [
     "Windows",
     "load",
     "load_folder",
+    "load_images",
     "load_table",
     "mixed",
     "present",
@@ -57,7 +58,7 @@ __getattr__, __dir__ = exports(
         "towpath.data.mix": ("MixedStream", "mixed"),
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
-        "towpath.data.registry": ("SETS", "load", "present"),
+        "towpath.data.registry": ("SETS", "load", "load_images", "present"),
         "towpath.data.sampler": ("EpisodeSampler",),
         "towpath.data.shape": ("TaskShape",),
         "towpath.data.spec": ("EpisodeSpec",),

@@ -15,9 +15,10 @@ from towpath.reports.blocks import (
     Note,
     Section,
     Table,
-    number,
 )
-from towpath.reports.charts.svg import Axes, Line, Words, line_chart
+from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.svg import Words
+from towpath.reports.number_text import number
 from towpath.reports.page import render
 
 ROWS_SHOWN = 1000
@@ -65,7 +66,10 @@ def _splits_section(pools: Sequence[TablePool]) -> Section:
         cells = [Cell(f"{count:,}") for count in (*counts, min(sizes), max(sizes))]
         rows.append([Cell(pool.split, "head"), *cells])
     names = ("split", "tasks", "groups", "targets", "smallest task", "largest task")
-    lead = "No task is in two splits. Features are standardised by the training tasks."
+    lead = "No task is in two splits."
+    scaling = pools[0].scaling
+    if scaling is not None and (scaling.scale != 1).any():
+        lead += " Features are standardised by the rows of the training tasks."
     return Section("splits", "Splits", lead, [Table("What each split has", names, rows)])
 
 

@@ -29,6 +29,7 @@ from towpath.data.tables.sampler import TableSampler
 from towpath.data.tables.splitting import TRUSTED
 from towpath.data.tables.trained import TrainedTable
 from towpath.data.trusted import TrustedTasks
+from towpath.data.windows import Window
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
@@ -53,8 +54,6 @@ from towpath.training.room import require_room
 from towpath.training.state import TrainState
 from towpath.training.trusting import check_judges, trusted_source, trusted_tasks
 from towpath.weighters import TOW, Weighter, wants_judges, wants_targets
-
-Window = Sequence[Sequence[Episode]]
 
 
 @dataclass(frozen=True, eq=False)
