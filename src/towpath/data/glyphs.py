@@ -28,7 +28,7 @@ from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import CANVAS, FACES, face_path, pen_distances
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
-from towpath.validation import Range
+from towpath.validation import Range, Seed
 from towpath.wording import nearest
 
 VERSION = 1
@@ -181,7 +181,7 @@ def load_glyphs(
     split: str = "train",
     *,
     drawings: Annotated[int, Range(1, 10_000)] = 20,
-    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    seed: Seed = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
     """Return the class pool of a split of the synthetic set.

@@ -19,7 +19,7 @@ from towpath.data.omniglot import load_omniglot
 from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
 from towpath.files import expanded
-from towpath.validation import Range
+from towpath.validation import Range, Seed
 from towpath.wording import nearest
 
 _OMNIGLOT_RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
@@ -78,7 +78,7 @@ def _load_glyphs(
     split: str = "train",
     *,
     drawings: Annotated[int, Range(1, 10_000)] = 20,
-    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    seed: Seed = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
     """`load_glyphs` with the arguments that every set's loader takes.
