@@ -5,6 +5,7 @@ import pytest
 
 from tests.training.tables import FEATURES, compounds, write_assays, write_rows
 from towpath.data import DataError, EpisodeSpec, load_table, stream_of
+from towpath.data.tables import Scaling
 from towpath.data.tables.sampler import TableSampler
 from towpath.data.tables.trained import TrainedTable
 
@@ -57,5 +58,6 @@ def test_a_missing_column_and_a_word_are_told(tmp_path):
 
 
 def test_the_scale_of_new_targets_is_that_of_an_episode():
-    width = TrainedTable((), None, spread=3.0)  # type: ignore[arg-type]
-    assert width.target_scale([1.0, 1.0]).scale == pytest.approx(3 * np.sqrt(0.5))
+    nothing = np.zeros(0, np.float32)
+    kept = TrainedTable((), Scaling(nothing, nothing), spread=3.0)
+    assert kept.target_scale([1.0, 1.0]).scale == pytest.approx(3 * np.sqrt(0.5))
