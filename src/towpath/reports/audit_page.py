@@ -44,7 +44,7 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
         sections,
     )
     made_by = "Made by <code>towpath audit</code> from a run folder and its data."
-    page = render(f"Audit of {title}", [chapter], made_by)
+    page = render(f"Audit of {title}", [chapter], made_by=made_by)
     return page.encode("utf-8", "backslashreplace")
 
 

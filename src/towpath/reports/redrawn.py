@@ -80,7 +80,7 @@ class Redrawn:
         episode, pool = self.episode(info), self.pool
         if episode is None or pool is None or episode.support_x.ndim != 4:
             return None
-        return png(episode_sheet(episode, IMAGES_A_CLASS, pool.ink_is_one))
+        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one=pool.ink_is_one))
 
     def class_picture(self, names: Collection[str], title: str) -> bytes | None:
         """Return a PNG with a row of images for each of these classes; None without any.
