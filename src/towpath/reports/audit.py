@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from rich.table import Table
-from scipy.stats import rankdata
 
+from towpath.metrics import area_under_curve
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
 
@@ -29,9 +29,7 @@ class Audit:
         bad = np.array([task.mislabelled for task in self.tasks])
         if not bad.any() or bad.all():
             return None
-        ranks = rankdata([-task.trust for task in self.tasks])
-        n_bad, n_good = int(bad.sum()), int((~bad).sum())
-        return float((ranks[bad].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * n_good))
+        return area_under_curve([-task.trust for task in self.tasks], bad)
 
     def by_group(self) -> list[tuple[str, float, int]]:
         """Return group, mean trust and number of tasks of each group, the least trusted first."""
