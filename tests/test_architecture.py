@@ -192,7 +192,7 @@ WITHOUT_A_TEST_FILE = {
     "grid": 1,
     "learners": 9,
     "objective": 6,
-    "reports": 10,
+    "reports": 9,
     "training": 10,
     "weighters": 25,
 }
