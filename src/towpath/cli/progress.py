@@ -1,5 +1,7 @@
 """Live progress of runs: bars on a terminal, plain lines elsewhere."""
 
+import math
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -36,7 +38,8 @@ def figure(mean: float, interval: float, metric: Metric, named: bool = False) ->
         named: whether to name even an accuracy, which its per cent sign tells where it is alone.
     """
     name = f"{metric.words} " if named or not metric.percent else ""
-    return f"{name}{metric.with_interval(mean, interval)}"
+    width = interval if math.isfinite(interval) else 0.0  # of a single task
+    return f"{name}{metric.text(mean)} +-{metric.shown(width)}"
 
 
 def left_out(count: int, metric: Metric) -> str:
