@@ -126,7 +126,7 @@ def area_under_curve(scores: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     n_0 = len(is_positive) - n_1
     if not n_1 or not n_0:
         return math.nan
-    ranks = rankdata(scores)
+    ranks = rankdata(np.asarray(scores, dtype=np.float64))
     return float((ranks[is_positive].sum() - n_1 * (n_1 + 1) / 2) / (n_1 * n_0))
 
 
