@@ -9,15 +9,20 @@ from markupsafe import Markup
 from towpath.files import Output
 from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
+from towpath.reports.replaced import run_digests, sentence_on_replaced
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
-from towpath.reports.sections.made import made_section, theory_section
+from towpath.reports.sections.episodes import episodes_section
+from towpath.reports.sections.made import made_section
 from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.probes import probes_section
 from towpath.reports.sections.results import finding, results_section
-from towpath.reports.sections.weights import probes_section, samples_section, weights_section
-from towpath.runs.study import Study, read_studies
+from towpath.reports.sections.theory import theory_section
+from towpath.reports.sections.weights import weights_section
+from towpath.runs.read_studies import read_studies
+from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 SECTIONS = (
@@ -28,7 +33,7 @@ SECTIONS = (
     weights_section,
     planner_section,
     probes_section,
-    samples_section,
+    episodes_section,
     theory_section,
     made_section,
 )
@@ -37,7 +42,9 @@ SECTIONS = (
 def write_report(
     paths: Sequence[Path], out: Path, *, of_paper: bool = False, force: bool = False
 ) -> list[str]:
-    """Write the report on some run or comparison folders; return what is missing in them.
+    """Write the report on some run or comparison folders; return sentences for the user.
+
+    They say what is missing in the folders, and whether a report on other runs was replaced.
 
     Args:
         paths: the folders.
@@ -56,7 +63,8 @@ def write_report(
     else:
         chapters = [study_chapter(study) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
-    output.write(render(title, chapters).encode())
+    replaced = sentence_on_replaced(out, studies)
+    output.write(render(title, chapters, run_digests(studies)).encode())
     lines = [line for chapter in chapters for line in chapter.missing]
     old = [run.name for study in studies for run in study.all if not run.has_digests]
     if old:
@@ -64,7 +72,7 @@ def write_report(
             f"{len(old)} run folders, first {old[0]}, were begun by towpath 0.1, which kept no "
             "digest of data and configuration: whether they changed since then cannot be noticed."
         )
-    return lines
+    return lines if replaced is None else [*lines, replaced]
 
 
 def study_chapter(study: Study) -> Chapter:
@@ -98,8 +106,8 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """Return the HTML of a page with these chapters."""
+def render(title: str, chapters: Sequence[Chapter], runs: str = "") -> str:
+    """Return the HTML of a page with these chapters, and the digests of its runs in the head."""
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,
@@ -109,4 +117,4 @@ def render(title: str, chapters: Sequence[Chapter]) -> str:
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, markup=Markup)
+    return template.render(title=title, chapters=chapters, runs=runs, markup=Markup)
