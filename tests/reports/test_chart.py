@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from towpath.reports.charts.svg import (
     heat_map,
     interval_chart,
     line_chart,
+    wrapped,
 )
 
 WORDS = Words("chart", "A <title>", "what & how")
@@ -135,3 +137,20 @@ def test_every_nth_keeps_the_ends():
 def test_logarithmic_scales():
     scale = Scale(0.1, 10.0, 0.0, 100.0, log=True)
     assert scale(1.0) == pytest.approx(50.0)
+
+
+def test_long_names_of_rows_are_broken_into_lines_and_never_cut():
+    names = [
+        "Greek",
+        "Old_Church_Slavonic_(Cyrillic)",
+        "x" * 50,
+        "a name of a group with many words",
+    ]
+    for name in names:
+        lines = wrapped(name)
+        assert all(len(line) <= 22 for line in lines)
+        assert "".join(lines) == name.replace(" ", "") or " ".join(lines) == name
+    svg = heat_map(WORDS, "step", [0.0, 1.0], [HeatRow(name, [1.0]) for name in names])
+    shown = re.findall(r"<tspan[^>]*>([^<]*)</tspan>", svg)
+    assert shown == [line for name in names for line in wrapped(name)]
+    assert "…" not in svg

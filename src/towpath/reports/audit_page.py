@@ -1,6 +1,5 @@
 """An audit as one HTML page: classes, groups and tasks to check again, with their pictures."""
 
-import base64
 from collections.abc import Sequence
 
 from towpath.reports.audit import Audit
@@ -75,7 +74,7 @@ def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
     content = drawn.class_picture(shown, "The classes to look at first") if drawn else None
     if content:
         text = "Rows from top to bottom: " + ", ".join(shown) + "."
-        blocks.append(_picture("The classes to look at first", content, text))
+        blocks.append(Picture.of("The classes to look at first", content, text))
     folders = {name: drawn.class_folder(name) for name in shown} if drawn else {}
     blocks.append(_effects(result, result.classes, "class", folders))
     return Section(
@@ -154,7 +153,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
         if content:
             name = f"Rank {rank}: {result.signal.column} {number(result.value(task), 2)}, "
             name += f"labels {result.labels(task)}"
-            blocks.append(_picture(name, content, _files(drawn.task_files(task.info))))
+            blocks.append(Picture.of(name, content, _files(drawn.task_files(task.info))))
     if not blocks:
         blocks.append(Note("No task was judged.", "missing"))
     return Section(
@@ -164,10 +163,6 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
         "common with other tasks of this list says more.",
         blocks,
     )
-
-
-def _picture(title: str, content: bytes, note: str) -> Picture:
-    return Picture(title, "data:image/png;base64," + base64.b64encode(content).decode(), note)
 
 
 def _files(parts: Sequence[ClassFiles]) -> str:

@@ -54,6 +54,8 @@ class RunData:
 
     name: str
     """name of the folder"""
+    path: Path = Path()
+    """the folder"""
     recipe: Recipe | None = None
     made_with: MadeWith = field(default_factory=MadeWith)
     summary: Summary | None = None
@@ -118,7 +120,7 @@ class RunData:
 
 def read_run(path: Path) -> RunData:
     """Read the run in a folder, as far as it got; what is missing is noted, never raised."""
-    run = RunData(path.resolve().name)
+    run = RunData(path.resolve().name, path)
     folder = RunFolder(path)
     if (path / CONFIG).is_file():
         try:

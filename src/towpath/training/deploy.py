@@ -13,6 +13,7 @@ from torch import Tensor
 
 from towpath.learners import Learner, Predictor
 from towpath.recipes.components import make_learner, make_optimizer
+from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import RunFolder
@@ -24,7 +25,7 @@ from towpath.training.place import torch_dtype
 from towpath.training.state import TrainState
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainedLearner:
     """A learner with the parameters that a run chose.
 
@@ -39,6 +40,15 @@ class TrainedLearner:
     channels: int
     image_size: int
     step: int
+
+    def __repr__(self) -> str:
+        """Return one line on what was trained; the tensors are in `params`."""
+        count = sum(p.numel() for p in self.params.values())
+        return (
+            f"TrainedLearner({self.recipe.learner.name} on {set_label(self.recipe.data.name)}, "
+            f"{self.recipe.weighter.name}, seed {self.recipe.seed}, step {self.step}, "
+            f"{count:,} parameters)"
+        )
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Adapt to the task of a support set: images `[S, C, H, W]` with labels `[S]`."""

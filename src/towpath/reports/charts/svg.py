@@ -17,7 +17,9 @@ WIDTH, HEIGHT = 420, 262
 LEFT, TOP, BOTTOM = 46, 26, 40
 CHARACTER = 6.6
 """width of a character of the labels, in pixels"""
-LONGEST_LABEL = 16
+LONGEST_LABEL, LONGEST_ROW_LABEL = 16, 22
+LINE = 12
+"""height of a line of a label that is broken, in pixels"""
 TOOLTIPS = 80
 """lines with more dots than this have no tooltips"""
 
@@ -314,8 +316,10 @@ def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[H
     """
     if not rows or len(edges) < 2:
         return ""
-    left = min(150.0, 10 + CHARACTER * max(len(_cut(row.label)) for row in rows))
-    tall = 15 if len(rows) > 12 else 19
+    names = [wrapped(row.label) for row in rows]
+    left = 10 + CHARACTER * max(len(line) for lines in names for line in lines)
+    lines = max(map(len, names))
+    tall = (15 if len(rows) > 12 else 19) + LINE * (lines - 1)
     bottom = 8 + tall * len(rows)
     height = bottom + BOTTOM
     x = Scale(edges[0], edges[-1], left, WIDTH - 8)
@@ -323,8 +327,11 @@ def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[H
     parts = []
     for i, row in enumerate(rows):
         top = 8 + tall * i
-        parts.append(f'<text class="tick" x="{left - 5:.0f}" y="{top + tall / 2 + 4:g}" ')
-        parts.append(f'text-anchor="end">{escape(_cut(row.label))}')
+        first = top + tall / 2 + 4 - LINE * (len(names[i]) - 1) / 2
+        parts.append(f'<text class="tick" y="{first:g}" text-anchor="end">')
+        for n, line in enumerate(names[i]):
+            down = f' dy="{LINE}"' if n else ""
+            parts.append(f'<tspan x="{left - 5:.0f}"{down}>{escape(line)}</tspan>')
         parts.append(f"<title>{escape(row.label)} {escape(row.aside)}</title></text>")
         start = 0
         while start < len(row.cells):  # cells of one level in a row are one rectangle
@@ -353,5 +360,16 @@ def _level(cell: float | None) -> int | None:
     return None if cell is None or not math.isfinite(cell) else heat_level(cell)
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= 22 else label[:21] + "…"
+def wrapped(label: str) -> list[str]:
+    """Return a label as lines that fit beside a heat map, broken after a sign if there is one.
+
+    >>> wrapped("Greek"), wrapped("Old_Church_Slavonic_(Cyrillic)")
+    (['Greek'], ['Old_Church_Slavonic_', '(Cyrillic)'])
+    """
+    lines = []
+    while len(label) > LONGEST_ROW_LABEL:
+        ends = [i for i in range(1, LONGEST_ROW_LABEL + 1) if label[i - 1] in " _-/.,"]
+        end = ends[-1] if ends else LONGEST_ROW_LABEL
+        lines.append(label[:end].rstrip())
+        label = label[end:].lstrip()
+    return [*lines, label]

@@ -54,6 +54,24 @@ def finding(study: Study) -> str:
             f"{best.label} comes to {number(k * best.mean, digits)}{unit}, {study.baseline} to "
             f"{number(k * base.mean, digits)}{unit}: {gap}."
         )
+    return _alone(study)
+
+
+def _alone(study: Study) -> str:
+    """Return one sentence on a study in which nothing can be compared."""
+    for test in test_sets(study)[:1]:
+        found = list(results(study, test).values())
+        if len(found) == 1 and len(study.labels) == 1:
+            r = found[0]
+            k, digits, unit = r.scale, 1, " %"
+            if r.metric != "accuracy":
+                digits, unit = 3, f" ({r.metric})"
+            seeds = len(r.by_seed)
+            return (
+                f"{r.label} comes to {number(k * r.mean, digits)} "
+                f"±{number(k * r.interval, digits)}{unit} on {test}, over {r.tasks} test tasks and "
+                f"{seeds} seed{'s' if seeds != 1 else ''}."
+            )
     return "There is nothing to compare yet."
 
 

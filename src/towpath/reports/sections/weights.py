@@ -1,16 +1,15 @@
-"""Sections on the weights: by label, by group, on fixed tasks, and on the last episodes."""
+"""Sections on the weights: by label, by group, and on fixed tasks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table, number
+from towpath.reports.blocks import Block, Figure, Figures, Legend, Note, Section
 from towpath.reports.charts.series import Band, pooled
-from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
+from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, direct_labels, heat_map
 from towpath.reports.charts.svg import line_chart as draw_lines
 from towpath.runs.read import RunData
-from towpath.runs.records import ProbeRecord, TaskInfo
+from towpath.runs.records import ProbeRecord
 from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
 
@@ -156,7 +155,7 @@ def _group_lines(study: Study, label: str) -> Figure:
     for name in (*(n for n in names if n not in named), *named):
         points = moving_average([(b.x, b.mean) for b in cells[name] if b])
         if name in named:
-            lines.append(Line(name[:16], named.index(name), points))
+            lines.append(Line(name, named.index(name), points))
         else:
             lines.append(Line("", -1, points, (), "faint"))
     said = "; ".join(f"{name} {means[name][0]:.2f}" for name in named)
@@ -165,11 +164,12 @@ def _group_lines(study: Study, label: str) -> Figure:
         Axes("step", "weight (1 = uniform), moving average", references=((1.0, ""),)),
         lines,
     )
-    return Figure(
-        f"{label}: the most and the least trusted groups",
-        svg,
-        f"Mean over training: {said}. Grey: the other groups." if len(names) > len(named) else said,
+    drawn = [line for line in lines if line.label]
+    legend = () if direct_labels(drawn) else [Legend(ln.label, ln.colour) for ln in drawn]
+    note = (
+        f"Mean over training: {said}. Grey: the other groups." if len(names) > len(named) else said
     )
+    return Figure(f"{label}: the most and the least trusted groups", svg, note, legend)
 
 
 def probes_section(study: Study) -> Section:
@@ -236,71 +236,3 @@ def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord])
             ),
         ),
     ]
-
-
-def samples_section(study: Study) -> Section:
-    """Make the section on the tasks of the last window, ordered by weight."""
-    blocks: list[Block] = []
-    for label in weighing(study):
-        run = next((run for run in study.seeds(label) if run.last), None)
-        if run is not None:
-            blocks.append(_sample_table(label, run))
-    if not blocks:
-        blocks.append(Note("No weighter gave different weights to different tasks.", "quiet"))
-    return Section(
-        "episodes",
-        "Sample episodes and their weights",
-        "Tasks of the last window that was trained on: those with the largest and the smallest "
-        "weights. Loss and accuracy are the query set's, before the step.",
-        blocks,
-    )
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A task of the last window, with its weight multiplied by M."""
-
-    step: int
-    weight: float
-    task: TaskInfo
-    loss: float | None
-    accuracy: float | None
-
-
-def _samples(run: RunData) -> list[Sample]:
-    """Return the tasks of the last window, the largest weight first."""
-    samples = []
-    for record in run.last:
-        M = len(record.weights)
-        known = record.accuracies or [None] * M
-        rows = zip(record.weights, record.tasks, record.losses, known, strict=True)
-        samples += [
-            Sample(record.step, weight * M, task, loss, accuracy)
-            for weight, task, loss, accuracy in rows
-        ]
-    return sorted(samples, key=lambda sample: -sample.weight)
-
-
-def _sample_table(label: str, run: RunData) -> Table:
-    samples = _samples(run)
-    picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
-    top = max(pick.weight for pick in picks) or 1.0
-    flagged = any(pick.task.get("mislabelled") for pick in picks)
-    rows = []
-    for pick in picks:
-        names = pick.task.get("classes")
-        classes = names if isinstance(names, list) else ()
-        cells = [
-            Cell(f"{pick.weight:.2f}", "", min(1.0, pick.weight / top)),
-            Cell(str(pick.task.get("group") or "–"), "text"),
-            Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
-        ]
-        if flagged:
-            wrong = pick.task.get("mislabelled")
-            cells.append(Cell("wrong" if wrong else "clean", "bad" if wrong else "good"))
-        percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
-        cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
-        rows.append(cells)
-    columns = ["weight (1 = uniform)", "group", "classes", *(["labels"] if flagged else [])]
-    columns += ["loss", "accuracy", "step"]
-    return Table(f"{label}, seed {run.seed}", columns, rows)
