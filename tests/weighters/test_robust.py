@@ -89,6 +89,22 @@ def test_the_oracle_drops_what_is_marked_and_nothing_else():
     assert weigh(Oracle(), [1.0], infos=infos[:1])[0].tolist() == [0.0]
 
 
+def test_the_oracle_drops_tasks_that_are_off_target():
+    infos = [{"off_target": True, "mislabelled": False}, {"off_target": False}, {}]
+    assert weigh(Oracle(), [1.0, 2.0, 3.0], infos=infos)[0].tolist() == [0.0, 0.5, 0.5]
+
+
+def test_the_oracle_weighs_by_right_labels_where_noise_is_in_nearly_every_task():
+    wrong = [0.25, 0.75, 0.0, 1.0]
+    infos = [{"noise": "images", "mislabelled": w > 0, "wrong": w} for w in wrong]
+    w, _ = weigh(Oracle(), [1.0] * 4, infos=infos)
+    assert w.tolist() == pytest.approx([0.375, 0.125, 0.5, 0.0])
+    flipped = [{**info, "noise": "flip"} for info in infos]
+    assert weigh(Oracle(), [1.0] * 4, infos=flipped)[0].tolist() == [0.0, 0.0, 1.0, 0.0]
+    alone, _ = weigh(Oracle(), [1.0], infos=infos[1:2])
+    assert alone.tolist() == [1.0]  # a lone task trains, however little of it is right
+
+
 @pytest.mark.parametrize("make", [lambda: CVaR(0.0), lambda: CVaR(1.5), lambda: GroupDRO(-1.0)])
 def test_options_out_of_range_are_value_errors(make):
     with pytest.raises(ValueError, match="expected"):

@@ -1,4 +1,4 @@
-"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
+"""Data sets as pools, of classes of images or of tasks of tables, and episodes drawn from them."""
 
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,16 @@ if TYPE_CHECKING:
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
     from towpath.data.registry import SETS, load, present
-    from towpath.data.sampler import EpisodeSampler, Summary
+    from towpath.data.sampler import EpisodeSampler
+    from towpath.data.shape import TaskShape
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.streams import Pool, TaskStream, shape_of, stream_of
+    from towpath.data.summary import Summary
+    from towpath.data.tables.loading import load_table
+    from towpath.data.tables.pool import TablePool, TableTask
+    from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
-    from towpath.data.windows import Windows, trusted_pool
+    from towpath.data.windows import Windows
 
 __all__ = [
     "SETS",
@@ -24,11 +30,19 @@ __all__ = [
     "Episode",
     "EpisodeSampler",
     "EpisodeSpec",
+    "Pool",
     "Summary",
+    "TablePool",
+    "TableTask",
+    "TaskShape",
+    "TaskStream",
     "Windows",
     "load",
     "load_folder",
+    "load_table",
     "present",
+    "shape_of",
+    "stream_of",
     "trusted_pool",
     "verify",
 ]
@@ -40,9 +54,15 @@ __getattr__, __dir__ = exports(
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
         "towpath.data.registry": ("SETS", "load", "present"),
-        "towpath.data.sampler": ("EpisodeSampler", "Summary"),
+        "towpath.data.sampler": ("EpisodeSampler",),
+        "towpath.data.shape": ("TaskShape",),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.streams": ("Pool", "TaskStream", "shape_of", "stream_of"),
+        "towpath.data.summary": ("Summary",),
+        "towpath.data.trusted": ("trusted_pool",),
+        "towpath.data.tables.loading": ("load_table",),
+        "towpath.data.tables.pool": ("TablePool", "TableTask"),
         "towpath.data.verification": ("verify",),
-        "towpath.data.windows": ("Windows", "trusted_pool"),
+        "towpath.data.windows": ("Windows",),
     },
 )

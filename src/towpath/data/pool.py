@@ -85,6 +85,16 @@ class ClassPool:
         return channels, height, width
 
     @property
+    def names(self) -> list[str]:
+        """The names of the classes, which records of a run repeat."""
+        return [entry.name for entry in self.classes]
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """The shape of one input of a network, which is that of an image."""
+        return self.image_shape
+
+    @property
     def image_count(self) -> int:
         """The number of images of all classes together."""
         return sum(entry.count for entry in self.classes)

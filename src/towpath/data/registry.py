@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,12 @@ from towpath.data.mini_imagenet import load_mini_imagenet
 from towpath.data.omniglot import load_omniglot
 from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS, ClassPool
+from towpath.data.tables import assays
+from towpath.data.tables.assays import load_chembl, load_toxcast
+from towpath.data.tables.loading import load_table
+from towpath.data.tables.pool import TablePool
+from towpath.data.tables.reading import is_table_name
+from towpath.data.tables.splitting import TRUSTED
 from towpath.files import expanded
 from towpath.validation import Range
 from towpath.wording import nearest
@@ -35,7 +42,7 @@ class DataSet:
     what: str
     licence: str
     counts: str
-    load: Callable[..., ClassPool]
+    load: Callable[..., ClassPool | TablePool]
     sources: Callable[[Path], list[Path]]
     manual: str
     files: tuple[RemoteFile, ...] = ()
@@ -156,6 +163,25 @@ SETS = {
                 ),
             ),
         ),
+        DataSet(
+            "toxcast",
+            "a table of molecules and assays of toxicity, by family (US EPA)",
+            "US government work: public domain",
+            str(assays.COUNTS["toxcast"]),
+            load_toxcast,
+            _one(partial(assays.find_assays, "toxcast")),
+            assays.MANUAL["toxcast"],
+            splits=(*SPLITS, TRUSTED),
+        ),
+        DataSet(
+            "chembl",
+            "a table of molecules and their activities at protein targets, a regression (ChEMBL)",
+            "CC BY-SA 3.0",
+            str(assays.COUNTS["chembl"]),
+            load_chembl,
+            _one(partial(assays.find_assays, "chembl")),
+            assays.MANUAL["chembl"],
+        ),
     )
 }
 
@@ -165,7 +191,7 @@ def known(name: str) -> DataSet:
     if name not in SETS:
         raise DataError(
             f"There is no data set {name!r}; expected {', '.join(SETS)}, or the path of a folder "
-            f"of your own.{nearest(name, SETS)} Run `towpath data list` to see them."
+            f"or table of your own.{nearest(name, SETS)} Run `towpath data list` to see them."
         )
     return SETS[name]
 
@@ -178,22 +204,39 @@ def is_own_folder(name: str) -> bool:
     return path.is_dir() or (path.is_file() and is_archive_name(path.name))
 
 
-def load(
-    name: str, root: str | Path | None = None, split: str = "train", **options: Any
-) -> ClassPool:
-    """Load the class pool of a split of a data set, or of your own folder of images.
+def is_own_table(name: str) -> bool:
+    """Return whether the name is the path of the user's own table, which need not be there."""
+    return name not in SETS and is_table_name(name) and not expanded(name).is_dir()
+
+
+def loader_of(name: str) -> Callable[..., ClassPool | TablePool]:
+    """Return the function that loads a set, or the user's own folder or table.
 
     Args:
-        name: a name in `SETS`, or the path of a folder or archive of your own.
+        name: a name in `SETS`, or the path of a folder, archive or table of the user's own.
+    """
+    if is_own_table(name):
+        return load_table
+    return load_folder if is_own_folder(name) else known(name).load
+
+
+def load(
+    name: str, root: str | Path | None = None, split: str = "train", **options: Any
+) -> ClassPool | TablePool:
+    """Load the pool of a split of a data set, or of your own folder of images or table.
+
+    Args:
+        name: a name in `SETS`, or the path of a folder, archive or table of your own.
         root: the data folder that has the set; by default the one of `data_root`.
-        split: `train`, `validation`, `test`, or (not for omniglot) `all`.
+        split: `train`, `validation`, `test`, or (not for omniglot) `all`; of toxcast and of your
+            own table also `trusted`.
         **options: options of the set's loader: `rotations=True`, `alphabets=30` (omniglot),
             `image_size=84` (all but glyphs), `channels=1 or 3` and `shared_classes=True` (your own
-            folder), `drawings`, `seed`, `scripts` (glyphs).
+            folder), `drawings`, `seed`, `scripts` (glyphs), `family="NVS"` (toxcast), `tasks`,
+            `features` and the others of `load_table` (your own table).
     """
-    own = is_own_folder(name)
-    loader: Callable[..., ClassPool] = load_folder if own else known(name).load
-    place = name if own else root
+    loader = loader_of(name)
+    place = name if is_own_table(name) or is_own_folder(name) else root
     try:
         return loader(place, split, **options)
     except TypeError as error:
@@ -215,6 +258,8 @@ def cached_splits(name: str, root: Path) -> bool:
             if (path := omniglot.find_part(root, part)) is not None
         )
     readings = {"mini-imagenet": mini_imagenet.reading(84), "cub": cub.reading(84)}
+    if name not in readings:
+        return False  # a table is read anew each time
     return bool(sources) and is_stored(name, cache_key(sources[0], readings[name]))
 
 

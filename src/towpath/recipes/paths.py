@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from towpath.data.registry import is_own_folder
+from towpath.data.registry import is_own_folder, is_own_table
 from towpath.files import expanded
 from towpath.recipes.recipe import Recipe
 
@@ -12,8 +12,8 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
     """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
 
     def lasting(name: str) -> str:
-        """Return the absolute path of a user's folder; other names stay as they are."""
-        own = bool(name) and is_own_folder(name)
+        """Return the absolute path of a user's folder or table; other names stay as they are."""
+        own = bool(name) and (is_own_folder(name) or is_own_table(name))
         return str(expanded(name).resolve()) if own else name
 
     data = replace(recipe.data, name=lasting(recipe.data.name))

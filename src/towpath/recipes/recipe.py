@@ -43,8 +43,8 @@ class Trusted:
     per_batch: Annotated[int, Range(1, 10_000)] = 2
     """number of trusted tasks used with each mini-batch"""
     data: str = ""
-    """a data set, or a folder of images checked by hand; empty for the training data without the
-    noise of `episodes.label_noise`"""
+    """a data set, a folder of images or a table checked by hand; empty for the trusted split of the
+    training data, where it has one, else for its training split without `episodes.label_noise`"""
 
 
 @dataclass(frozen=True)

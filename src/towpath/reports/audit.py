@@ -67,9 +67,9 @@ class Audit:
         return 1.0 if value is None else value
 
     def labels(self, task: JudgedTask) -> str:
-        """Return what is known of a task's labels: wrong, clean or unknown."""
+        """Return what is known of a task: wrong, off target, clean or unknown."""
         if task.mislabelled:
-            return "wrong"
+            return "off target" if task.info.get("off_target") else "wrong"
         return "clean" if self.labels_known else "unknown"
 
     @property

@@ -133,7 +133,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
     rows = []
     for rank, task in picks:
         labels = result.labels(task)
-        kind = {"wrong": "bad", "clean": "good"}.get(labels, "quiet")
+        kind = {"wrong": "bad", "off target": "bad", "clean": "good"}.get(labels, "quiet")
         rows.append(
             [
                 Cell(str(rank), "head"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from towpath.data.episode import Episode
+from towpath.data.noise.pools import PoolNoise
 from towpath.data.own_folder import file_names
 from towpath.data.pool import ClassPool
 from towpath.data.preview import class_sheet, episode_sheet, png
@@ -76,9 +77,10 @@ class Redrawn:
     def picture(self, info: TaskInfo) -> bytes | None:
         """Return a PNG of a task, a row for each class; None where it has no images."""
         episode, pool = self.episode(info), self.pool
-        if episode is None or pool is None or episode.support_x.ndim != 4:
+        if episode is None or episode.support_x.ndim != 4:
             return None
-        return png(episode_sheet(episode, IMAGES_A_CLASS, pool.ink_is_one))
+        ink_is_one = None if pool is None else pool.ink_is_one
+        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one))
 
     def class_picture(self, names: Collection[str], title: str) -> bytes | None:
         """Return a PNG with a row of images for each of these classes; None without any.
@@ -87,12 +89,14 @@ class Redrawn:
             names: names of classes, from top to bottom.
             title: what is written above them.
         """
-        pool = self.pool
-        if pool is None:
+        sampler = self.setup.windows.sampler
+        if not isinstance(sampler, EpisodeSampler):
             return None
-        position = {entry.name: i for i, entry in enumerate(pool.classes)}
+        position = {entry.name: i for i, entry in enumerate(sampler.pool.classes)}
         found = [position[name] for name in names if name in position]
-        return png(class_sheet(pool, found, title)) if found else None
+        if not found:
+            return None
+        return png(class_sheet(sampler.pool, found, title, take=sampler.take))
 
     def class_folder(self, name: str) -> str:
         """Return the folder that the images of a class are in; empty where it is not known."""
@@ -108,8 +112,10 @@ class Redrawn:
         if isinstance(rows, list):
             return [ClassFiles("", (), tuple(map(str, rows)))]
         sampler, index = self.setup.windows.sampler, info.get("index")
-        trusted = bool(info.get("trusted"))
-        if not self.files or trusted or not isinstance(index, int) or index < 0:
+        # images that a noise of the pool has moved are not wrong on the disk
+        moved = isinstance(sampler.spec.noise, PoolNoise)
+        unnamed = moved or not self.files or bool(info.get("trusted"))
+        if unnamed or not isinstance(index, int) or index < 0:
             return []
         draw = sampler.draw(index)
         parts = zip(draw.classes, draw.support, draw.query, strict=True)

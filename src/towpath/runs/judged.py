@@ -7,6 +7,7 @@ means, and nowhere else.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from towpath.data.noise.damage import mostly_wrong
 from towpath.runs.plain import Json, JsonObject, figure_at
 from towpath.runs.records import Record, StepRecord, TaskInfo
 
@@ -24,8 +25,18 @@ class JudgedTask:
 
     @property
     def mislabelled(self) -> bool:
-        """Whether the labels of the task were corrupted on purpose."""
-        return bool(self.info.get("mislabelled"))
+        """Whether the task was made wrong on purpose: mislabelled, or of another set.
+
+        Where noise sits in the images or classes of the pool, nearly every task has some wrong
+        labels; those count that have at least as many wrong labels as right ones.
+        """
+        return mostly_wrong(self.info)
+
+    @property
+    def wrong(self) -> float | None:
+        """The share of the task's labels that are wrong on purpose; None in old records."""
+        share = self.info.get("wrong")
+        return float(share) if isinstance(share, int | float) else None
 
     @property
     def index(self) -> int:
@@ -35,8 +46,11 @@ class JudgedTask:
 
     @property
     def group(self) -> str | None:
-        """The group of classes (such as an alphabet) of the task; None where it is not recorded."""
-        group = self.info.get("group")
+        """The group of classes (such as an alphabet) of the task; None where it is not recorded.
+
+        Where sets are mixed, a task's group is the set that it comes from.
+        """
+        group = self.info.get("set" if "off_target" in self.info else "group")
         return None if group is None else str(group)
 
     @property

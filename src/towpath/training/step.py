@@ -168,8 +168,12 @@ def _records(
 
 
 def task_info(task: Any) -> TaskInfo:
-    """Return the description of a task; empty for a task without `info`."""
-    return dict(getattr(task, "info", {}))
+    """Return the description of a task that is recorded; empty for a task without `info`.
+
+    The names of its rows are left out: they follow from its index, and would fill the records.
+    """
+    info = getattr(task, "info", {})
+    return {key: value for key, value in info.items() if key != "rows"}
 
 
 def _known(values: Tensor, skip: set[int]) -> list[float | None]:

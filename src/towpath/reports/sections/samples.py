@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from towpath.data.noise.damage import mostly_wrong
 from towpath.data.registry import SETS
 from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table, number
 from towpath.reports.redrawn import Redrawn
@@ -73,8 +74,8 @@ class Sample:
         """
         if self.is_trusted:
             return "trusted"
-        if self.task.get("mislabelled"):
-            return "wrong"
+        if mostly_wrong(self.task):
+            return "off target" if self.task.get("off_target") else "wrong"
         return "clean" if known else "unknown"
 
 
@@ -98,8 +99,8 @@ def _ends(samples: list[Sample], count: int) -> list[Sample]:
     return samples if len(samples) <= count else [*samples[:half], *samples[-half:]]
 
 
-KINDS = {"wrong": "bad", "clean": "good", "trusted": "good", "unknown": "quiet"}
-"""how what is known of labels is highlighted"""
+GOOD, BAD = ("trusted", "clean"), ("wrong", "off target")
+"""what may be known of a task, by how it is highlighted"""
 
 
 def _labels_known(run: RunData) -> bool:
@@ -108,7 +109,7 @@ def _labels_known(run: RunData) -> bool:
 
 def _sample_table(label: str, run: RunData, picks: list[Sample]) -> Table:
     top = max(pick.weight for pick in picks) or 1.0
-    told = any(pick.is_trusted or pick.task.get("mislabelled") for pick in picks)
+    told = any(pick.is_trusted or mostly_wrong(pick.task) for pick in picks)
     rows = []
     for pick in picks:
         cells = [
@@ -118,7 +119,8 @@ def _sample_table(label: str, run: RunData, picks: list[Sample]) -> Table:
         ]
         if told:
             labels = pick.labels(_labels_known(run))
-            cells.append(Cell(labels, KINDS[labels]))
+            kind = "good" if labels in GOOD else "bad" if labels in BAD else "quiet"
+            cells.append(Cell(labels, kind))
         percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
         cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
         rows.append(cells)
