@@ -54,11 +54,6 @@ def test_a_record_that_names_no_task_gives_none(drawn):
     assert drawn.class_picture(["nobody"], "title") is None
 
 
-def test_rows_of_a_table_are_named_by_the_record(drawn):
-    (part,) = drawn.task_files({"rows": [3, "CHEMBL7"]})
-    assert part.query == ("3", "CHEMBL7")
-
-
 def test_pictures_are_png_files_with_a_row_for_each_class(drawn, tasks):
     info = next(info for info in tasks if not info.get("trusted"))
     with Image.open(io.BytesIO(drawn.picture(info))) as one:

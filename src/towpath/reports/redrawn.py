@@ -106,12 +106,13 @@ class Redrawn:
     def task_files(self, info: TaskInfo) -> list[ClassFiles]:
         """Return the files that a task is made of, class by class; empty where they have no names.
 
-        Rows of a table, which a task's record names itself, are one entry without a class.
+        Rows of a table are one entry without a class.
         """
-        rows = info.get("rows")
-        if isinstance(rows, list):
-            return [ClassFiles("", (), tuple(map(str, rows)))]
         sampler, index = self.setup.windows.sampler, info.get("index")
+        if not isinstance(sampler, EpisodeSampler):
+            episode = self.episode(info)
+            rows = None if episode is None else episode.info.get("rows")
+            return [ClassFiles("", (), tuple(rows))] if rows else []
         # images that a noise of the pool has moved are not wrong on the disk
         moved = isinstance(sampler.spec.noise, PoolNoise)
         unnamed = moved or not self.files or bool(info.get("trusted"))

@@ -236,8 +236,8 @@ class TableSampler:
             "set": self.pool.name,
             "split": self.pool.split,
             "group": task.group,
-            "task": task.name,
             # what people look up again: the assay, or the classes where those are drawn
+            "task": "" if self.pool.classes_are_drawn else task.name,
             "classes": labels if self.pool.classes_are_drawn else [task.name],
             "labels": labels,
             "shots": list(draw.shots),
