@@ -27,10 +27,10 @@ from towpath.runs.comparison import (
     write_comparison,
 )
 from towpath.runs.comparison_spec import ComparisonSpec, label_of
+from towpath.runs.differences import PairedDifference
 from towpath.runs.folder import RunFolder
 from towpath.runs.plain import Json, plain_json
 from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
-from towpath.runs.scores import PairedDifference
 
 DOCS = Path("docs/results")
 README = Path("README.md")

@@ -24,6 +24,7 @@ ORDER = [
     "flat",
     "distributed",
     "losses",
+    "metrics",
     "theory",
     "data",
     "backbones",

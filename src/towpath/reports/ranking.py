@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
-from scipy.stats import rankdata
 
 Array: TypeAlias = NDArray[np.float64]
 NORMAL_95 = 1.959964
@@ -122,18 +121,3 @@ def _posterior(X: sparse.csr_matrix, y: Array) -> tuple[Array, Array]:
     b = V @ (r / (d + penalty))
     spread = (V**2) @ (sigma2 / (d + penalty))
     return b, np.sqrt(spread)
-
-
-def area_under_curve(scores: Sequence[float], bad: Sequence[bool]) -> float | None:
-    """Return the chance that a bad one has a lower score than a good one; None without both.
-
-    Args:
-        scores: the value of each; ties count half.
-        bad: which of them are bad.
-    """
-    wrong = np.asarray(bad, dtype=bool)
-    if not wrong.any() or wrong.all():
-        return None
-    ranks = rankdata([-score for score in scores])
-    n_bad, n_good = int(wrong.sum()), int((~wrong).sum())
-    return float((ranks[wrong].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * n_good))

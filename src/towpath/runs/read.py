@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
 from towpath.runs.judged import judged
@@ -37,7 +38,7 @@ class Check:
     """seconds of training so far, without the validations"""
     tasks: int
     """tasks trained on so far"""
-    metric: str
+    metric: Metric
 
 
 @dataclass(frozen=True)
