@@ -166,6 +166,10 @@ class ClassPool:
             )
         return replace(self, classes=tuple(c for c in self.classes if c.group in wanted))
 
+    def counted(self) -> str:
+        """Return how much the pool holds, in a few words."""
+        return f"{len(self):,} classes, {self.image_count:,} images"
+
     def describe(self) -> str:
         """Return one line for people: the set, its classes, groups, images and their shape."""
         counts = [entry.count for entry in self.classes]

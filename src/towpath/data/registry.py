@@ -198,7 +198,7 @@ def known(name: str) -> DataSet:
 
 def is_own_folder(name: str) -> bool:
     """Return whether the name is the path of the user's own folder or archive, not a set's name."""
-    if name in SETS:
+    if name in SETS or is_table_name(name):
         return False
     path = expanded(name)
     return path.is_dir() or (path.is_file() and is_archive_name(path.name))
@@ -206,7 +206,7 @@ def is_own_folder(name: str) -> bool:
 
 def is_own_table(name: str) -> bool:
     """Return whether the name is the path of the user's own table, which need not be there."""
-    return name not in SETS and is_table_name(name) and not expanded(name).is_dir()
+    return name not in SETS and is_table_name(name)
 
 
 def loader_of(name: str) -> Callable[..., ClassPool | TablePool]:

@@ -41,8 +41,8 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
         missing,
         sections,
     )
-    made_by = "Made by <code>towpath audit</code> from a run folder and its data."
-    page = render(f"Audit of {title}", [chapter], made_by)
+    footer = "Made by `towpath audit` from a run folder and its data."
+    page = render(f"Audit of {title}", [chapter], footer)
     return page.encode("utf-8", "backslashreplace")
 
 

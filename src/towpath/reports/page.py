@@ -25,9 +25,9 @@ from towpath.runs.read import RunData
 from towpath.runs.study import Study, read_studies
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
-MADE_BY = (
-    "Made by <code>towpath report</code> from run folders; pictures of tasks are drawn from their "
-    "data. Rebuilding it from the same folders and data gives the same file."
+REPORT_FOOTER = (
+    "Made by `towpath report` from run folders; pictures of tasks are drawn from their data. "
+    "Rebuilding it from the same folders and data gives the same file."
 )
 SECTIONS = (
     results_section,
@@ -135,13 +135,13 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter], made_by: str = MADE_BY) -> str:
+def render(title: str, chapters: Sequence[Chapter], footer: str = REPORT_FOOTER) -> str:
     """Return the HTML of a page with these chapters.
 
     Args:
-        title: title of the page.
-        chapters: what is on it.
-        made_by: the words at its foot, as HTML.
+        title: of the window.
+        chapters: what the page shows.
+        footer: how the page was made; words in backquotes are shown as code.
     """
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
@@ -152,4 +152,4 @@ def render(title: str, chapters: Sequence[Chapter], made_by: str = MADE_BY) -> s
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, made_by=Markup(made_by), markup=Markup)
+    return template.render(title=title, chapters=chapters, footer=footer.split("`"), markup=Markup)

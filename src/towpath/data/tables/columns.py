@@ -159,7 +159,7 @@ class Table:
         told = advice(text)
         others = f", as in {column.numeric:,} other cells" if column.numeric else ""
         remedy = (
-            f"It looks like {told}."
+            f"It looks like {told}, or name the columns to use with data.features and data.tasks."
             if told
             else "Correct the cell, leave it empty if it was not measured, or take the column out."
         )
@@ -276,6 +276,11 @@ def check_names(table: str, names: Sequence[str], largest: int) -> None:
             f"{table} has {len(names):,} columns; expected at most {largest:,}. Leave out what is "
             "not needed, or put the features into an NPZ file as one array."
         )
+    if any(names) and all(_NUMBER.fullmatch(name) or not name for name in names):
+        raise DataError(
+            f"{table} has only numbers in its first line ({listed(names)}); expected the names of "
+            "the columns there. Add a line with names."
+        )
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not name:
@@ -290,11 +295,6 @@ def check_names(table: str, names: Sequence[str], largest: int) -> None:
                 "remove one."
             )
         seen.add(name)
-    if names and all(_NUMBER.fullmatch(name) for name in names):
-        raise DataError(
-            f"{table} has only numbers in its first line ({listed(names)}); expected the names of "
-            "the columns there. Add a line with names."
-        )
 
 
 def listed(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towpath.data.entries import EntryKind, Plan
+from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
 from towpath.data.tables.features import Part, check_size
 from towpath.wording import quoted, shortened
@@ -77,6 +78,12 @@ def computed_part(table: Table, column: str, computation: Computation) -> Part:
                 elif not text or not computation.fill(text, array[row]):
                     array[row] = np.nan
                     unusable.add(row)
+            if len(unusable) == len(texts):
+                raise DataError(
+                    f"{table.name} has no row with features: every {quoted(column)} "
+                    f"{computation.wrong}, first {quoted(texts[0])}; expected others. Correct the "
+                    "column, or name another one."
+                )
             return lambda _: {"unusable": sorted(unusable)}
 
         return Plan((len(texts), computation.width), fill)

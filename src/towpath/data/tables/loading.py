@@ -22,7 +22,7 @@ from towpath.data.tables.layouts import Layout, LayoutChoice, LayoutName
 from towpath.data.tables.pool import Scaling, TablePool, TableTask
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.splitting import TRUSTED, Splits, splits_from
-from towpath.data.tables.units import Kind, Unit, decided_kind, kept
+from towpath.data.tables.units import Kind, Unit, decided_kind, kept, named
 from towpath.files import expanded
 from towpath.wording import nearest, quoted
 
@@ -153,12 +153,12 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     besides = frozenset((*others, *layout.columns))
     found = layout.units(table)
-    regression, kind_note = decided_kind(options.kind, found, table.name)
-    if regression and layout.name == "labels":
+    if options.kind == "regression" and layout.units_are == "classes":
         raise DataError(
             f"{table.name} has a target column and no tasks, and kind is regression; expected "
             "classes there. Name the task column with data.task."
         )
+    regression, kind_note = decided_kind(options.kind, found, table.name)
     features = options.features.features(table, besides, ids, path.parent)
     usable = [unit.within(features.usable) for unit in found]
     good, left_out = kept(usable, lambda u: layout.too_small(u, regression), layout.units_are)
@@ -177,6 +177,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         *left_out,
         *split_notes,
         *features.notes,
+        *_unused(table, besides, options.features),
     )
     row_names = tuple(ids) or tuple(table.place(row) for row in range(len(table)))
     return Prepared(
@@ -191,6 +192,14 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         notes,
         options.features.computed,
     )
+
+
+def _unused(table: Table, besides: frozenset[str], features: FeatureChoice) -> list[str]:
+    """A note on columns that are neither named as features nor anything else."""
+    if not features.names_columns:
+        return []  # all columns of numbers are features, and a note names those of text
+    rest = [name for name in table.columns if name not in besides | features.columns(table)]
+    return [f"not used: {len(rest):,} columns: {named(rest)}"] if rest else []
 
 
 def _too_few(

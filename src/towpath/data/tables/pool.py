@@ -312,6 +312,11 @@ class TablePool:
             )
         return replace(self, scaling=train.scaling, target_scaling=train.target_scaling)
 
+    def counted(self) -> str:
+        """Return how much the pool holds, in a few words."""
+        what = "numbers" if self.is_regression else "labels"
+        return f"{len(self):,} tasks, {self.target_count:,} {what}"
+
     def describe(self) -> str:
         """Return one line for people: the table, its tasks, groups, rows, targets and features."""
         counts = [len(task) for task in self.tasks]
