@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.training.runs import run, tiny
 from towpath.cli.main import main
 from towpath.reports import audit
-from towpath.reports.audit import LOSSES, WEIGHTS, group_shares, units
+from towpath.reports.audit import LOSSES, WEIGHTS, class_names, group_shares, units
 from towpath.runs.judged import JudgedTask, weight_by_label
 from towpath.runs.records import ProbeRecord, SkippedWindow, StepRecord
 
@@ -159,6 +159,13 @@ def test_labels_are_unknown_unless_somebody_knows_them():
 )
 def test_the_groups_of_a_task_are_its_own_or_those_of_its_classes(info, shares):
     assert group_shares(JudgedTask(1, 1.0, info)) == shares
+
+
+def test_classes_are_named_without_the_group_that_they_share():
+    within = {"group": "Greek", "classes": ["Greek/a", "Greek/b"]}
+    across = {"group": "", "classes": ["Greek/a", "Latin/b"]}
+    assert class_names(JudgedTask(1, 1.0, within)) == "a, b"
+    assert class_names(JudgedTask(1, 1.0, across)) == "Greek/a, Latin/b"
 
 
 def test_a_task_of_a_table_is_ranked_by_its_own_name():

@@ -27,14 +27,15 @@ def test_a_folder_of_the_users_is_shown_with_names_pictures_and_files(own_run, t
     assert page.outside == []
     assert page.sections == ["audit-classes", "audit-tasks"]  # a flat folder has no groups
     assert "own on pets" in text
-    names = {row[0] for row in page.rows if len(row) == 6 and row[1] != "weight / mean"}
+    names = {row[0] for row in page.rows if len(row) == 5 and row[1] != "weight / mean"}
     assert {"cat [v2]", *(f"class-{c}" for c in "bcdef")} <= names
     assert "unknown" in {cell for row in page.rows for cell in row}
     assert "clean" not in {cell for row in page.rows for cell in row}
     shown = pictures(text)
     assert len(shown) == 9
     assert all(np.asarray(image.convert("L")).std() > 10 for image in shown)
-    assert re.search(r"support train/(class-.|cat \[v2\])/\d\.png; query train/", text)
+    one = r"train/(class-.|cat \[v2\])/: support \d\.png; query \d\.png, \d\.png"
+    assert re.search(rf"Files\. {one}\. {one}\.", text)
 
 
 def test_without_the_data_the_page_says_so_and_has_the_lists(own_run, tmp_path, capsys):

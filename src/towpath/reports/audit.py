@@ -30,6 +30,7 @@ class Signal:
     """What tasks are judged by: their weights or their losses."""
 
     name: str
+    singular: str
     column: str
     """heading of its column"""
     of: Callable[[JudgedTask], float | None]
@@ -44,8 +45,10 @@ class Signal:
         return self.worst * value
 
 
-WEIGHTS = Signal("weights", "weight / mean", lambda task: task.trust, -1, "trusted least")
-LOSSES = Signal("losses", "loss / mean", lambda task: task.loss, 1, "with the highest losses")
+WEIGHTS = Signal("weights", "weight", "weight / mean", lambda task: task.trust, -1, "trusted least")
+LOSSES = Signal(
+    "losses", "loss", "loss / mean", lambda task: task.loss, 1, "with the highest losses"
+)
 SIGNALS = {signal.name: signal for signal in (WEIGHTS, LOSSES)}
 
 
@@ -117,6 +120,13 @@ def units(task: JudgedTask) -> tuple[str, ...]:
     """Return the names that are ranked: a task's classes, or the one table column that it is."""
     name = task.info.get("task")
     return (str(name),) if name else task.classes
+
+
+def class_names(task: JudgedTask) -> str:
+    """Return the names of a task's classes for people, without a group that all of them share."""
+    prefix = f"{task.group}/"
+    shared = bool(task.group) and all(name.startswith(prefix) for name in task.classes)
+    return ", ".join(name.removeprefix(prefix) if shared else name for name in task.classes)
 
 
 def group_shares(task: JudgedTask) -> dict[str, float]:

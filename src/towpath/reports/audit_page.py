@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from towpath.reports.audit import Audit
+from towpath.reports.audit import Audit, class_names
 from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table, number
 from towpath.reports.page import render
 from towpath.reports.ranking import Effect
@@ -71,16 +71,15 @@ def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
     """Make the section on classes, with images of those to look at first."""
     blocks: list[Block] = []
     shown = [effect.name for effect in result.classes[:CLASSES_SHOWN]]
-    content = drawn.class_picture(shown, "The classes to look at first") if drawn else None
+    content = drawn.class_picture(shown, "the first images of each class") if drawn else None
     if content:
         text = "Rows from top to bottom: " + ", ".join(shown) + "."
         blocks.append(Picture.of("The classes to look at first", content, text))
-    folders = {name: drawn.class_folder(name) for name in shown} if drawn else {}
-    blocks.append(_effects(result, result.classes, "class", folders))
+    blocks.append(_effects(result, result.classes, "class"))
     return Section(
         "classes",
         "Classes",
-        f"The {result.signal.name[:-1]} of a task that has the class, when its other classes are "
+        f"The {result.signal.singular} of a task that has the class, when its other classes are "
         f"average; 1 is {UNIFORM[result.signal.name]}. A class is suspect where its whole interval "
         "lies on the wrong side of the average task.",
         blocks,
@@ -89,13 +88,12 @@ def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
 
 def groups_section(result: Audit) -> Section:
     """Make the section on groups of classes."""
-    lead = f"The {result.signal.name[:-1]} of a task with classes of one group only."
-    return Section("groups", "Groups", lead, [_effects(result, result.groups, "group", {})])
+    lead = f"The {result.signal.singular} of a task with classes of one group only."
+    return Section("groups", "Groups", lead, [_effects(result, result.groups, "group")])
 
 
-def _effects(result: Audit, ranked: Sequence[Effect], what: str, folders: dict[str, str]) -> Table:
+def _effects(result: Audit, ranked: Sequence[Effect], what: str) -> Table:
     top = max((effect.value for effect in ranked), default=1.0)
-    has_folders = any(folders.values())
     rows = []
     for effect in ranked[:ROWS]:
         suspect = result.is_suspect(effect)
@@ -106,11 +104,8 @@ def _effects(result: Audit, ranked: Sequence[Effect], what: str, folders: dict[s
             Cell(str(effect.tasks)),
             Cell("suspect" if suspect else "not clear", "bad" if suspect else "quiet"),
         ]
-        if has_folders:
-            cells.append(Cell(folders.get(effect.name, ""), "quiet text"))
         rows.append(cells)
     columns = [what, result.signal.column, "95% interval", "tasks", "verdict"]
-    columns += ["folder"] if has_folders else []
     left = len(ranked) - ROWS
     note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
     mean = ranked[0].mean if ranked else 1.0
@@ -141,7 +136,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
                 Cell(labels, kind),
                 Cell(str(task.step)),
                 Cell(task.group or "–", "text"),
-                Cell(", ".join(task.classes) or "–", "quiet text"),
+                Cell(class_names(task) or "–", "quiet text"),
             ]
         )
     columns = ["rank", result.signal.column, "labels", "step", "group", "classes"]
@@ -166,9 +161,18 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
 
 
 def _files(parts: Sequence[ClassFiles]) -> str:
-    """Return the files of a task as text, class by class."""
+    """Return the files of a task as text, class by class, each folder named once."""
     lines = []
     for part in parts:
-        support, query = (", ".join(files) for files in (part.support, part.query))
-        lines.append(f"{part.name}: support {support}; query {query}")
+        files = (*part.support, *part.query)
+        folder = files[0].rpartition("/")[0] if files else ""
+        below = f"{folder}/" if folder and all(f.startswith(f"{folder}/") for f in files) else ""
+        said = [
+            ", ".join(file.removeprefix(below) for file in own)
+            for own in (part.support, part.query)
+        ]
+        sets = [
+            f"{name} {text}" for name, text in zip(("support", "query"), said, strict=True) if text
+        ]
+        lines.append(f"{below or part.name or 'rows'}: {'; '.join(sets)}")
     return "Files. " + ". ".join(lines) + "." if lines else ""

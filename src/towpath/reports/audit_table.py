@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from towpath.reports.audit import Audit
+from towpath.reports.audit import Audit, class_names
 from towpath.reports.ranking import Effect
 from towpath.reports.redrawn import Redrawn
 from towpath.runs.judged import JudgedTask
@@ -46,7 +46,7 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
         title=f"Which {what} to check first: {result.signal.words}, {steps}", title_justify="left"
     )
     for name in (what, result.signal.column, "95% interval", "tasks", "suspect"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for effect in ranked[:rows]:
         table.add_row(
             _plain(effect.name),
@@ -63,14 +63,14 @@ def tasks_table(result: Audit, rows: int) -> Table:
     steps = f"steps {result.first_step} to {result.last_step}"
     table = Table(title=f"Training tasks {result.signal.words}, {steps}", title_justify="left")
     for name in (result.signal.column, "step", "task", "group", "classes", "labels"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for task in result.tasks[:rows]:
         table.add_row(
             f"{result.value(task):.2f}",
             str(task.step),
             str(task.index),
             _plain(task.group or ""),
-            _plain(", ".join(task.classes)),
+            _plain(class_names(task)),
             result.labels(task),
         )
     return table

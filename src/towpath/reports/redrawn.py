@@ -20,8 +20,8 @@ from towpath.runs.records import TaskInfo
 from towpath.training.same_data import check_data
 from towpath.training.setup import Setup, prepare
 
-IMAGES_A_CLASS = 10
-"""query images of a class that the picture of a task shows, at most"""
+IMAGES_A_CLASS, IMAGES_IN_A_ROW = 10, 16
+"""images of a class that pictures show at most: query images of a task, and any of the class"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Redrawn:
         found = [position[name] for name in names if name in position]
         if not found:
             return None
-        return png(class_sheet(sampler.pool, found, title, take=sampler.take))
+        return png(class_sheet(sampler.pool, found, title, IMAGES_IN_A_ROW, sampler.take))
 
     def class_folder(self, name: str) -> str:
         """Return the folder that the images of a class are in; empty where it is not known."""
