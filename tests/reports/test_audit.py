@@ -1,5 +1,7 @@
 """What an audit judges by, and how it orders tasks, classes and groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.training.runs import run, tiny
 from towpath.cli.main import main
+from towpath.recipes.component import Component
 from towpath.reports import audit
-from towpath.reports.audit import LOSSES, WEIGHTS, class_names, group_shares, units
+from towpath.reports.audit import LOSSES, WEIGHTS, class_names, group_shares, labels_known, units
 from towpath.runs.judged import JudgedTask, weight_by_label
 from towpath.runs.records import ProbeRecord, SkippedWindow, StepRecord
 
@@ -145,6 +148,16 @@ def test_labels_are_unknown_unless_somebody_knows_them():
     assert own is not None
     assert [known.labels(task) for task in known.tasks] == ["wrong", "clean"]
     assert [own.labels(task) for task in own.tasks] == ["wrong", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("data", "noise", "known"),
+    [("glyphs", 0.3, True), ("glyphs", 0.0, False), ("a folder", 0.3, False)],
+)
+def test_only_noise_in_a_published_set_tells_which_labels_are_right(data, noise, known):
+    recipe = tiny()
+    episodes = replace(recipe.episodes, label_noise=noise)
+    assert labels_known(replace(recipe, data=Component(data), episodes=episodes)) == known
 
 
 @pytest.mark.parametrize(

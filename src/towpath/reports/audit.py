@@ -14,7 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from towpath.data.pool import NO_GROUP
+from towpath.data.registry import SETS
 from towpath.metrics import area_under_curve
+from towpath.recipes.recipe import Recipe
 from towpath.reports.ranking import Effect, effects
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
@@ -114,6 +116,16 @@ class Audit:
     def _ranked(self, amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
         found = effects([self.value(task) for task in self.tasks], amounts)
         return found if self.signal.worst < 0 else found[::-1]
+
+
+def labels_known(recipe: Recipe) -> bool:
+    """Return whether a task that was not made wrong on purpose is known to be right.
+
+    It is where noise was added to a set that is published as clean; of a folder or table of the
+    user's, or of data as they are, nobody knows.
+    """
+    noisy = recipe.episodes.label_noise > 0 or bool(recipe.data.options.get("mix"))
+    return noisy and recipe.data.name in SETS
 
 
 def units(task: JudgedTask) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from towpath.data.noise.damage import mostly_wrong
-from towpath.data.registry import SETS
+from towpath.reports.audit import labels_known
 from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table, number
 from towpath.reports.redrawn import Redrawn
 from towpath.reports.sections.weights import weighing
@@ -104,7 +104,7 @@ GOOD, BAD = ("trusted", "clean"), ("wrong", "off target")
 
 
 def _labels_known(run: RunData) -> bool:
-    return run.recipe is not None and run.recipe.data.name in SETS
+    return run.recipe is not None and labels_known(run.recipe)
 
 
 def _sample_table(label: str, run: RunData, picks: list[Sample]) -> Table:
