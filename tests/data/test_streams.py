@@ -1,7 +1,7 @@
 """One way to draw tasks from images and from tables."""
 
 from tests.data.makers import marked_pool
-from tests.data.tables.makers import marked_table, numbers_table
+from tests.data.tables.marked import marked_table, numbers_table
 from towpath.data import EpisodeSampler, EpisodeSpec, TaskShape, Windows, shape_of, stream_of
 from towpath.data.tables.sampler import TableSampler
 from towpath.data.trusted import trusted_pool

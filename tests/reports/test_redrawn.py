@@ -7,6 +7,8 @@ import pytest
 import torch
 from PIL import Image
 
+from tests.training.runs import run
+from tests.training.tables import assays, write_assays
 from towpath.recipes.typed import RecipeError
 from towpath.reports.redrawn import Redrawn
 from towpath.runs.folder import RunFolder
@@ -52,6 +54,18 @@ def test_a_record_that_names_no_task_gives_none(drawn):
     assert drawn.task_files({"index": "x"}) == []
     assert drawn.class_folder("nobody") == ""
     assert drawn.class_picture(["nobody"], "title") is None
+
+
+def test_a_task_of_a_table_names_its_rows_and_has_no_picture(tmp_path):
+    recipe = assays(write_assays(tmp_path / "assays.csv"))
+    again = Redrawn.of(RunFolder.open(run(tmp_path / "run", recipe)))
+    info = {"index": 3}
+    (part,) = again.task_files(info)
+    assert part.query == tuple(again.episode(info).info["rows"])
+    assert len(set(part.query)) == 14
+    assert all(name.startswith("C") for name in part.query)
+    assert again.picture(info) is None
+    assert again.class_picture(["ENZ_0"], "title") is None
 
 
 def test_pictures_are_png_files_with_a_row_for_each_class(drawn, tasks):

@@ -14,8 +14,8 @@ from towpath.runs.comparison import RESULT, compared, read_comparison, write_com
 from towpath.runs.comparison_spec import ComparisonSpec
 from towpath.runs.differences import SeedDifferences
 from towpath.runs.folder import EVALUATIONS, RunFolder
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import results
-from towpath.runs.study import read_studies
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import pytest
 
 from tests.reports import synthetic
 from towpath.runs.differences import SeedDifferences
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import costs, curve, reached, results
 from towpath.runs.results import test_sets as sets_of
 from towpath.runs.smoothing import moving_average
-from towpath.runs.study import read_studies
 from towpath.runs.task_values import half_width
 
 

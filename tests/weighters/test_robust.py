@@ -1,4 +1,4 @@
-"""CVaR, group DRO, gradient agreement and the oracle against their formulas."""
+"""CVaR, group DRO and gradient agreement against their formulas."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from towpath import CVaR, GradientAgreement, GroupDRO, MiniBatch, Oracle
+from towpath import CVaR, GradientAgreement, GroupDRO, MiniBatch
 
 losses_of = st.lists(st.floats(0, 10), min_size=1, max_size=8)
 
@@ -81,28 +81,6 @@ def test_gradient_agreement_is_the_double_sum_of_inner_products(seed, M):
 def test_vanishing_gradients_agree_uniformly():
     w, _ = weigh(GradientAgreement(), [1.0, 2.0])
     assert w.tolist() == [0.5, 0.5]
-
-
-def test_the_oracle_drops_what_is_marked_and_nothing_else():
-    infos = [{"mislabelled": True}, {"mislabelled": False}, {}]
-    assert weigh(Oracle(), [1.0, 2.0, 3.0], infos=infos)[0].tolist() == [0.0, 0.5, 0.5]
-    assert weigh(Oracle(), [1.0], infos=infos[:1])[0].tolist() == [0.0]
-
-
-def test_the_oracle_drops_tasks_that_are_off_target():
-    infos = [{"off_target": True, "mislabelled": False}, {"off_target": False}, {}]
-    assert weigh(Oracle(), [1.0, 2.0, 3.0], infos=infos)[0].tolist() == [0.0, 0.5, 0.5]
-
-
-def test_the_oracle_weighs_by_right_labels_where_noise_is_in_nearly_every_task():
-    wrong = [0.25, 0.75, 0.0, 1.0]
-    infos = [{"noise": "images", "mislabelled": w > 0, "wrong": w} for w in wrong]
-    w, _ = weigh(Oracle(), [1.0] * 4, infos=infos)
-    assert w.tolist() == pytest.approx([0.375, 0.125, 0.5, 0.0])
-    flipped = [{**info, "noise": "flip"} for info in infos]
-    assert weigh(Oracle(), [1.0] * 4, infos=flipped)[0].tolist() == [0.0, 0.0, 1.0, 0.0]
-    alone, _ = weigh(Oracle(), [1.0], infos=infos[1:2])
-    assert alone.tolist() == [1.0]  # a lone task trains, however little of it is right
 
 
 @pytest.mark.parametrize("make", [lambda: CVaR(0.0), lambda: CVaR(1.5), lambda: GroupDRO(-1.0)])

@@ -108,8 +108,8 @@ def _numbers(
     targets = examples.table.numbers(column, "a target")[examples.rows]
     scale = table.target_scale(targets)
     support_y = torch.from_numpy(scale.apply(targets))[:, None]
-    predictor = trained.adapt(torch.from_numpy(examples.inputs), support_y)
-    outputs = scale.undo(predictor.predict(torch.from_numpy(rows.inputs))[:, 0].numpy())
+    predictor = trained.adapt(examples.tensor(), support_y)
+    outputs = scale.undo(predictor.predict(rows.tensor())[:, 0].numpy())
     lines = [[spreadsheet_cell(n), f"{v:.6g}"] for n, v in zip(names, outputs, strict=True)]
     return _csv(["row", "predicted"], lines)
 
@@ -129,8 +129,8 @@ def _classes(
     words = [texts[row] for row in examples.rows.tolist()]
     classes = _ordered(trained, table, words, examples.table.name)
     support_y = torch.tensor([classes.index(word) for word in words])
-    predictor = trained.adapt(torch.from_numpy(examples.inputs), support_y)
-    probabilities = predictor.predict(torch.from_numpy(rows.inputs))
+    predictor = trained.adapt(examples.tensor(), support_y)
+    probabilities = predictor.predict(rows.tensor())
     cells = [spreadsheet_cell(each) for each in classes]
     lines = [
         [spreadsheet_cell(name), cells[int(row.argmax())], *(f"{p:.6f}" for p in row.tolist())]

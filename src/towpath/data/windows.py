@@ -15,6 +15,7 @@ from towpath.data.errors import DataError
 from towpath.data.streams import TaskStream
 
 Window = list[list[Episode]]
+"""T mini-batches of M episodes."""
 
 
 class Windows(Iterator[Window]):

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from towpath.reports.audit import Audit, class_names
-from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table, number
+from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table
+from towpath.reports.number_text import number
 from towpath.reports.page import render
 from towpath.reports.ranking import Effect
 from towpath.reports.redrawn import ClassFiles, Redrawn

@@ -4,8 +4,6 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from towpath.metrics import Metric
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -123,69 +121,3 @@ class Chapter:
     badges: Sequence[str]
     missing: Sequence[str]
     sections: Sequence[Section]
-
-
-def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
-    """Return a number with `digits` decimals, or a dash for None and NaN.
-
-    >>> number(3.14159, 2), number(None), number(2.0, 1, sign=True)
-    ('3.14', '–', '+2.0')
-    """
-    if value is None or value != value:  # NaN
-        return "–"
-    return f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
-
-
-def score_text(value: float, metric: Metric) -> str:
-    """Return the value of a metric as text, in per cent where the metric is shown so.
-
-    >>> from towpath.metrics import ACCURACY, LOSS
-    >>> score_text(0.5, ACCURACY), score_text(0.5, LOSS)
-    ('50.0 %', '0.500')
-    """
-    return f"{figure_text(value, metric)}{' %' if metric.percent else ''}"
-
-
-def figure_text(value: float, metric: Metric, sign: bool = False) -> str:
-    """Return the value of a metric, or a difference of two, without its unit.
-
-    Args:
-        value: the value.
-        metric: the metric.
-        sign: whether a plus is shown.
-    """
-    return number(metric.scale * value, metric.decimals, sign)
-
-
-def interval_text(mean: float, interval: float, metric: Metric, sign: bool = False) -> str:
-    """Return a mean with the half-width of its interval, without the unit.
-
-    Args:
-        mean: the mean of the metric, or of a difference.
-        interval: the half-width of its interval.
-        metric: the metric.
-        sign: whether a plus is shown before the mean.
-    """
-    return f"{figure_text(mean, metric, sign)} ±{figure_text(interval, metric)}"
-
-
-def seconds_text(value: float | None) -> str:
-    """Return a duration as text, in seconds, minutes or hours.
-
-    >>> seconds_text(42.0), seconds_text(300.0), seconds_text(9000.0)
-    ('42 s', '5.0 min', '2.5 h')
-    """
-    if value is None or value != value:
-        return "–"
-    if value < 120:
-        return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
-    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
-
-
-def p_text(value: float) -> str:
-    """Return a p-value as text; small ones only by their bound.
-
-    >>> p_text(0.2), p_text(1e-9)
-    ('0.20', '< 0.001')
-    """
-    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"

@@ -13,16 +13,19 @@ from towpath.reports.blocks import Chapter, Section
 from towpath.reports.redrawn import Redrawn
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
-from towpath.reports.sections.made import made_section, theory_section
+from towpath.reports.sections.episodes import Redraw, episodes_section
+from towpath.reports.sections.made import made_section
 from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.probes import probes_section
 from towpath.reports.sections.results import finding, results_section
-from towpath.reports.sections.samples import Redraw, samples_section
-from towpath.reports.sections.weights import probes_section, weights_section
+from towpath.reports.sections.theory import theory_section
+from towpath.reports.sections.weights import weights_section
 from towpath.runs.folder import RunFolder
-from towpath.runs.read import RunData
-from towpath.runs.study import Study, read_studies
+from towpath.runs.read_studies import read_studies
+from towpath.runs.run_data import RunData
+from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 REPORT_FOOTER = (
@@ -40,7 +43,7 @@ SECTIONS = (
     theory_section,
     made_section,
 )
-SAMPLES_AT = SECTIONS.index(theory_section)
+EPISODES_AT = SECTIONS.index(theory_section)
 
 
 def write_report(
@@ -119,7 +122,7 @@ def study_chapter(study: Study, redraw: Redraw) -> Chapter:
     if not all(run.finished for run in study.all) or study.missing:
         badges.append("not finished")
     sections: list[Section] = [make(study) for make in SECTIONS]
-    sections.insert(SAMPLES_AT, samples_section(study, redraw))
+    sections.insert(EPISODES_AT, episodes_section(study, redraw))
     about = recipe.about if recipe else ""
     return Chapter(
         study.name, study.heading, about, finding(study), badges, missing_in(study), sections

@@ -15,16 +15,17 @@ from towpath.reports.blocks import (
     Note,
     Section,
     Table,
-    number,
 )
-from towpath.reports.charts.svg import Axes, Line, Words, line_chart
+from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.svg import Words
+from towpath.reports.number_text import number
 from towpath.reports.page import render
 
 ROWS_SHOWN = 1000
 """tasks that are listed, the largest first"""
 COLUMNS_SHOWN = 50
 CLASSES_SHOWN = 6
-FOOTER = "Made by `towpath data preview`. The same table gives the same page."
+FOOTER = "Made by <code>towpath data preview</code>. The same table gives the same page."
 
 
 def table_page(pools: Sequence[TablePool]) -> str:

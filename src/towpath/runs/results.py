@@ -6,7 +6,7 @@ import numpy as np
 
 from towpath.metrics import Metric
 from towpath.runs.differences import PairedDifference, SeedDifferences
-from towpath.runs.read import Check, RunData
+from towpath.runs.run_data import Check, RunData
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
 from towpath.runs.task_values import TaskValues

@@ -4,7 +4,7 @@ Streams never overlap and depend only on the seed and an index, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from towpath.data.tables import TablePool
 from towpath.data.tables.sampler import TableSampler
 from towpath.data.tables.splitting import TRUSTED
 from towpath.data.tables.trained import TrainedTable
+from towpath.data.windows import Window
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
@@ -54,7 +55,6 @@ from towpath.training.room import require_room
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
 
-Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
 
 

@@ -33,7 +33,7 @@ def csv_bytes(rows: Sequence[Mapping[str, object]], delimiter: str = ",") -> byt
 def npz_bytes(**arrays: np.ndarray) -> bytes:
     """The arrays as an NPZ file."""
     stream = io.BytesIO()
-    np.savez(stream, **arrays)  # type: ignore[arg-type]
+    np.savez(stream, **arrays)
     return stream.getvalue()
 
 

@@ -39,9 +39,16 @@ def test_quoted_cells_hold_separators_and_line_breaks_and_lines_stay_right():
 
 
 def test_a_separator_inside_cells_does_not_mislead():
-    assert sniffed("a;b\n1,5;2,5\n3,5;4,5\n") == ";"
-    assert sniffed("smiles,a\nC|C;N,1\nCC;O|N,0\n") == ","
-    assert sniffed("a\tb, c\n1\t2\n") == "\t"
+    assert sniffed(b"a;b\n1,5;2,5\n3,5;4,5\n") == ";"
+    assert sniffed(b"smiles,a\nC|C;N,1\nCC;O|N,0\n") == ","
+    assert sniffed(b"a\tb, c\n1\t2\n") == "\t"
+
+
+def test_the_beginning_of_a_long_file_is_enough():
+    line = ",".join(["1"] * 5000)
+    content = f"{','.join(f'c{i}' for i in range(5000))}\n" + f"{line}\n" * 300
+    assert len(content) > 2**20
+    assert sniffed(content.encode()) == ","
 
 
 def test_gzip_is_known_by_its_content():

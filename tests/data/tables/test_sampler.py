@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.data.tables.makers import marked_table, numbers_table
+from tests.data.tables.marked import marked_table, numbers_table
 from towpath.data import DataError, EpisodeSpec, TaskStream
 from towpath.data.tables import Scaling
 from towpath.data.tables.sampler import TableSampler

@@ -4,17 +4,19 @@ Both are wide tables of molecules: a column `smiles` and one column an assay. To
 (active or not), its families the prefixes of its columns; ChEMBL's are real numbers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
+from towpath.data.data_set import DataSet
 from towpath.data.dealing import in_order
 from towpath.data.errors import DataError
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing
+from towpath.data.pool import SPLITS
 from towpath.data.tables.columns import NumberColumn
 from towpath.data.tables.feature_option import FeatureChoice
 from towpath.data.tables.grouping import ByPrefix
@@ -203,3 +205,33 @@ def counted(path: Path) -> AssayCounts:
     columns = [c for n, c in table.columns.items() if n != SMILES and isinstance(c, NumberColumn)]
     labels = [int(np.count_nonzero(~column.missing)) for column in columns]
     return AssayCounts(len(table), len(columns), sum(labels), sum(1 for n in labels if n))
+
+
+def _sources(name: str) -> Callable[[Path], list[Path]]:
+    def sources(root: Path) -> list[Path]:
+        """List the file of the set, or nothing."""
+        path = find_assays(name, root)
+        return [] if path is None else [path]
+
+    return sources
+
+
+TOXCAST = DataSet(
+    "toxcast",
+    "a table of molecules and assays of toxicity, by family (US EPA)",
+    "US government work: public domain",
+    str(COUNTS["toxcast"]),
+    load_toxcast,
+    _sources("toxcast"),
+    MANUAL["toxcast"],
+    splits=(*SPLITS, TRUSTED),
+)
+CHEMBL = DataSet(
+    "chembl",
+    "a table of molecules and their activities at protein targets, a regression (ChEMBL)",
+    "CC BY-SA 3.0",
+    str(COUNTS["chembl"]),
+    load_chembl,
+    _sources("chembl"),
+    MANUAL["chembl"],
+)

@@ -4,6 +4,7 @@ Lines without any cell are skipped. Blanks around a cell are dropped. A cell may
 line breaks inside. Nothing is executed: a formula is text.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -18,7 +19,7 @@ from towpath.wording import quoted
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _GZIP = b"\x1f\x8b"
-_SNIFFED = 50
+_SNIFFED, _SNIFFED_BYTES = 50, 2**20  # lines, and bytes, by which the separator is found
 _CHUNK = 2**20
 _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _OTHER_FILES = {
@@ -50,9 +51,9 @@ def read_csv(
     """
     if content.startswith(_GZIP):
         content = unpacked(name, content, limits)
-    text = decoded(name, content)
-    delimiter = sniffed(text)
-    records = _records(name, text, delimiter)
+    check_text(name, content)
+    delimiter = sniffed(content)
+    records = _records(name, content, delimiter)
     _, header = next(records, (0, []))
     names = [cell.strip() for cell in header]
     check_names(name, names, limits.columns)
@@ -78,8 +79,8 @@ def read_csv(
             "Check that it was saved whole."
         )
     columns = {}
-    for column, cells in zip(names, zip(*rows, strict=True), strict=True):
-        columns[column] = make_column(name, column, cells, lines, column in text_columns)
+    for column, below in zip(names, zip(*rows, strict=True), strict=True):
+        columns[column] = make_column(name, column, below, lines, column in text_columns)
     note = f"{len(rows):,} rows of {len(names):,} columns, separated by {DELIMITERS[delimiter]}"
     return Table(name, columns, tuple(lines), notes=(note,))
 
@@ -108,8 +109,8 @@ def unpacked(name: str, content: bytes, limits: TableLimits) -> bytes:
     return b"".join(parts)
 
 
-def decoded(name: str, content: bytes) -> str:
-    """Return the text of a file; anything but UTF-8, with or without a mark, is a `DataError`."""
+def check_text(name: str, content: bytes) -> None:
+    """Raise a `DataError` unless the content is UTF-8, with or without a mark, and not empty."""
     for start, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(start):
             raise _not_utf8(name, f"begins like {encoding}")
@@ -123,17 +124,16 @@ def decoded(name: str, content: bytes) -> str:
     if nul >= 0:
         raise _not_utf8(name, f"has a NUL byte at byte {nul:,}")
     try:
-        text = content.decode("utf-8-sig")
+        content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _not_utf8(
             name, f"has the byte 0x{content[error.start]:02x} at byte {error.start:,}"
         ) from error
-    if not text.strip():
+    if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(
             f"{name} is empty; expected a line with the names of the columns, and rows below it. "
             "Check that it was saved whole."
         )
-    return text
 
 
 def _not_utf8(name: str, found: str) -> DataError:
@@ -143,16 +143,19 @@ def _not_utf8(name: str, found: str) -> DataError:
     )
 
 
-def sniffed(text: str) -> str:
+def sniffed(content: bytes) -> str:
     """Return the sign that separates the cells: the one by which most lines have as many cells."""
+    head = content[:_SNIFFED_BYTES]
 
     def fit(delimiter: str) -> tuple[float, int]:
         """How well a sign fits: the share of lines like the first one, then their cells."""
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        lines = csv.reader(_text(head, "replace"), delimiter=delimiter)
         try:
             widths = [len(cells) for cells in itertools.islice(lines, _SNIFFED) if cells]
         except csv.Error:
             return (0.0, 0)
+        if len(head) < len(content) and 1 < len(widths) < _SNIFFED:
+            widths.pop()  # it may be cut off
         if not widths or widths[0] < 2:
             return (0.0, 0)
         return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
@@ -161,9 +164,14 @@ def sniffed(text: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: fit(delimiter))
 
 
-def _records(name: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _text(content: bytes, errors: str = "strict") -> io.TextIOWrapper:
+    """The content as text, decoded as it is read: a second copy of all of it would be large."""
+    return io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors, newline="")
+
+
+def _records(name: str, content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each record that has any."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(_text(content), delimiter=delimiter, strict=True)
     while True:
         line = reader.line_num + 1
         try:

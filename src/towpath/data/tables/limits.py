@@ -12,8 +12,8 @@ class TableLimits:
     For comparison: ToxCast unpacks to 10 MB with 5.3 million cells, ChEMBL to 18 MB with 16.5.
     """
 
-    file_bytes: int = 512 * 2**20
-    cells: int = 64 * 10**6
+    file_bytes: int = 256 * 2**20
+    cells: int = 32 * 10**6
     columns: int = 100_000
     ratio: int = 200  # unpacked over packed; applies from `ratio_from` unpacked bytes on
     ratio_from: int = 32 * 2**20

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
@@ -19,6 +20,7 @@ from towpath.data.tables.pool import Scaling
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.sampler import TableSampler
 from towpath.data.tables.targets import TargetScale
+from towpath.files import expanded
 from towpath.wording import quoted
 
 
@@ -36,6 +38,10 @@ class NewRows:
             texts = self.table.columns[column].texts
             return [texts[row] for row in self.rows.tolist()]
         return [self.table.place(row) for row in self.rows.tolist()]
+
+    def tensor(self) -> torch.Tensor:
+        """Return the inputs `[n, D]` as a tensor for `TrainedLearner.adapt` and its predictor."""
+        return torch.from_numpy(self.inputs)
 
     def only(self, kept: NDArray[np.bool_]) -> "NewRows":
         """Return some of the rows; `kept [n]` says which."""
@@ -74,13 +80,14 @@ class TrainedTable:
         """The columns that are read as text, to compute features of."""
         return frozenset(features_from(list(self.computed_features) or None).text_columns)
 
-    def rows(self, path: Path, text_columns: frozenset[str] = frozenset()) -> NewRows:
+    def rows(self, path: str | Path, text_columns: frozenset[str] = frozenset()) -> NewRows:
         """Return the rows of another table as inputs.
 
         Args:
             path: the table, which has the training table's feature columns among its own.
             text_columns: columns to keep as text, whatever they hold.
         """
+        path = expanded(path)
         table = read_table(path, self.text_columns | text_columns)
         columns: dict[str, NDArray[Any]] = {}
         usable = np.ones(len(table), dtype=np.bool_)

@@ -1,14 +1,11 @@
 """The section on results: test scores, and paired differences from the baseline."""
 
 from towpath.metrics import ACCURACY, Metric
-from towpath.reports.blocks import (
-    Block,
-    Cell,
-    Figure,
-    Figures,
-    Note,
-    Section,
-    Table,
+from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table
+from towpath.reports.charts.intervals import Interval, interval_chart
+from towpath.reports.charts.svg import Words
+from towpath.reports.methods import label_method
+from towpath.reports.number_text import (
     figure_text,
     interval_text,
     number,
@@ -16,8 +13,7 @@ from towpath.reports.blocks import (
     score_text,
     seconds_text,
 )
-from towpath.reports.charts.svg import Interval, Words, interval_chart
-from towpath.reports.reruns import label_method, study_differences
+from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
 from towpath.runs.results import WeighterResult, costs, other_metrics, results, test_sets
 from towpath.runs.study import Study

@@ -1,15 +1,15 @@
-"""The section on the tasks of the last window: their weights, and what they look like."""
+"""The section on sample episodes: the most and the least trusted tasks of the last window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from towpath.data.noise.damage import mostly_wrong
 from towpath.reports.audit import labels_known
-from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table, number
+from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table
+from towpath.reports.number_text import number
 from towpath.reports.redrawn import Redrawn
-from towpath.reports.sections.weights import weighing
-from towpath.runs.read import RunData
 from towpath.runs.records import TaskInfo
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 
 ROWS = 8
@@ -20,7 +20,7 @@ Redraw = Callable[[RunData], "Redrawn | str"]
 """draws the tasks of a run again, or says in a sentence why that is not possible"""
 
 
-def samples_section(study: Study, redraw: Redraw) -> Section:
+def episodes_section(study: Study, redraw: Redraw) -> Section:
     """Make the section on the tasks of the last window, ordered by weight.
 
     Args:
@@ -28,7 +28,7 @@ def samples_section(study: Study, redraw: Redraw) -> Section:
         redraw: draws the tasks of a run again, for pictures of them.
     """
     blocks: list[Block] = []
-    for label in weighing(study):
+    for label in study.weighing:
         run = next((run for run in study.seeds(label) if run.last), None)
         if run is not None:
             picks = _ends(_samples(run), ROWS)
