@@ -39,7 +39,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--query", required=True, metavar="PATH", help="what to predict: images, or a table"
     )
-    parser.add_argument("--out", default="predictions.csv", metavar="FILE")
+    parser.add_argument(
+        "--out", default="predictions.csv", metavar="FILE", help="the CSV file to write"
+    )
     parser.add_argument(
         "--target", metavar="COLUMN", help="column of the examples' targets, for a table"
     )

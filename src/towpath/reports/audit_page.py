@@ -43,7 +43,7 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
         sections,
     )
     footer = "Made by `towpath audit` from a run folder and its data."
-    page = render(f"Audit of {title}", [chapter], footer)
+    page = render(f"Audit of {title}", [chapter], footer=footer)
     return page.encode("utf-8", "backslashreplace")
 
 

@@ -11,6 +11,7 @@ from towpath.files import Output
 from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
 from towpath.reports.redrawn import Redrawn
+from towpath.reports.replaced import run_digests, sentence_on_replaced
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
 from towpath.reports.sections.episodes import Redraw, episodes_section
@@ -54,7 +55,9 @@ def write_report(
     force: bool = False,
     data_root: str | Path | None = None,
 ) -> list[str]:
-    """Write the report on some run or comparison folders; return what is missing in them.
+    """Write the report on some run or comparison folders; return sentences for the user.
+
+    They say what is missing in the folders, and whether a report on other runs was replaced.
 
     Args:
         paths: the folders.
@@ -74,7 +77,8 @@ def write_report(
     else:
         chapters = [study_chapter(study, partial(redrawn, data_root)) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
-    output.write(render(title, chapters).encode())
+    replaced = sentence_on_replaced(out, studies)
+    output.write(render(title, chapters, run_digests(studies)).encode())
     lines = [line for chapter in chapters for line in chapter.missing]
     old = [run.name for study in studies for run in study.all if not run.has_digests]
     if old:
@@ -82,7 +86,7 @@ def write_report(
             f"{len(old)} run folders, first {old[0]}, were begun by towpath 0.1, which kept no "
             "digest of data and configuration: whether they changed since then cannot be noticed."
         )
-    return lines
+    return lines if replaced is None else [*lines, replaced]
 
 
 def redrawn(data_root: str | Path | None, run: RunData) -> Redrawn | str:
@@ -138,12 +142,15 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter], footer: str = REPORT_FOOTER) -> str:
+def render(
+    title: str, chapters: Sequence[Chapter], runs: str = "", footer: str = REPORT_FOOTER
+) -> str:
     """Return the HTML of a page with these chapters.
 
     Args:
         title: of the window.
         chapters: what the page shows.
+        runs: digests of the runs that it shows, for its head.
         footer: how the page was made; words in backquotes are shown as code.
     """
     environment = Environment(
@@ -155,4 +162,6 @@ def render(title: str, chapters: Sequence[Chapter], footer: str = REPORT_FOOTER)
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, footer=footer.split("`"), markup=Markup)
+    return template.render(
+        title=title, chapters=chapters, runs=runs, footer=footer.split("`"), markup=Markup
+    )

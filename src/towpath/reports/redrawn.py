@@ -79,8 +79,8 @@ class Redrawn:
         episode, pool = self.episode(info), self.pool
         if episode is None or episode.support_x.ndim != 4:
             return None
-        ink_is_one = None if pool is None else pool.ink_is_one
-        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one))
+        ink_is_one = pool is not None and pool.ink_is_one
+        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one=ink_is_one))
 
     def class_picture(self, names: Collection[str], title: str) -> bytes | None:
         """Return a PNG with a row of images for each of these classes; None without any.

@@ -34,7 +34,7 @@ def table_page(pools: Sequence[TablePool]) -> str:
     Args:
         pools: the pools of its splits.
     """
-    return render(f"Preview of {pools[0].name}", [table_chapter(pools)], FOOTER)
+    return render(f"Preview of {pools[0].name}", [table_chapter(pools)], footer=FOOTER)
 
 
 def table_chapter(pools: Sequence[TablePool]) -> Chapter:
