@@ -124,6 +124,27 @@ def test_weights_are_judged_unless_they_say_nothing_or_the_opposite(weigh, signa
     assert values == sorted(values, reverse=True)
 
 
+def noisy(losses):
+    rng = np.random.default_rng(int(1e6 * losses[0]))
+    weights = np.exp(rng.normal(size=len(losses)) - 0.1 * losses)
+    return (weights / weights.sum()).tolist()
+
+
+def test_classes_are_ranked_by_what_tells_them_apart_better():
+    result = audit(scrambled_records(200, noisy))
+    assert result is not None
+    assert result.signal is WEIGHTS
+    assert result.class_signal is LOSSES
+    assert result.class_reason.startswith(
+        "Classes are ranked by losses, which tell them apart better than weights do (reliability 0."
+    )
+    assert {int(effect.name[-2:]) for effect in result.suspects()} == set(range(8))
+    asked = audit(scrambled_records(200, noisy), by=WEIGHTS)
+    assert asked is not None
+    assert asked.class_signal is WEIGHTS
+    assert asked.class_reason == ""
+
+
 def test_weights_that_are_equal_within_each_mini_batch_say_nothing():
     trusting = record(1, [0.0, 0.0, 1.0], [False] * 3, losses=[1.0, 3.0, 0.1])
     trusting.tasks[2]["trusted"] = True
@@ -200,7 +221,7 @@ def test_the_command_lists_classes_and_tasks_and_draws_them(tmp_path, capsys):
     path = run(tmp_path / "run", tiny("tow-targets"))
     assert main(["audit", str(path), "--last", "20", "--rows", "3"]) == 0
     text = capsys.readouterr().out
-    assert "Which class to check first: trusted least, steps 21 to 40" in text
+    assert "Which class to check first: " in text
     assert "Training tasks trusted least, steps 21 to 40" in text
     assert any(f"{script}/U+" in text for script in ("Coptic", "Asomtavruli", "Hebrew"))
     assert "area under the ROC curve" in text

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from towpath.metrics import area_under_curve
-from towpath.reports.ranking import NORMAL_95, effects
+from towpath.reports.ranking import NORMAL_95, effects, ranking
 
 
 def drawn(K, n, ways, seed, effect):
@@ -96,3 +96,12 @@ def test_what_was_seen_seldom_stays_nearer_to_the_mean():
     assert found["often"].value < found["seldom"].value < found["other"].value
     assert found["often"].half < found["seldom"].half
     assert found["often"].differs
+
+
+def test_reliability_is_high_where_classes_are_told_apart_and_low_where_they_are_not():
+    truth = np.where(np.arange(40) < 16, -0.3, 0.0)
+    clear, blurred = (ranking(*drawn(40, 800, 5, 1, effect)) for effect in (truth, 0 * truth))
+    assert clear.reliability > 0.9
+    assert blurred.reliability < 0.5
+    assert ranking([1.0, 1.0], [{"a": 1.0}, {"b": 1.0}]).reliability == 0.0
+    assert ranking([], []).reliability == 0.0

@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
         "--by",
         default=AUTO,
         metavar="WHAT",
-        help="weights or losses (default: weights, unless all are equal)",
+        help="weights or losses (default: what tells more, and says which)",
     )
     parser.add_argument("--csv", metavar="FILE", help="also write a CSV file to work through")
     parser.add_argument("--out", metavar="FILE", help="the page (default: RUN/audit.html)")
@@ -110,8 +110,8 @@ def _show(result: "Audit", rows: int, console: Console) -> None:
     from towpath.reports.audit_page import audit_finding, method
     from towpath.reports.audit_table import effects_table, tasks_table
 
-    if result.reason:
-        say(console, result.reason)
+    for reason in filter(None, (result.reason, result.class_reason)):
+        say(console, reason)
     if result.classes:
         console.print(effects_table(result, result.classes, rows, "class"))
         say(console, audit_finding(result))

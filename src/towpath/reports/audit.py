@@ -2,12 +2,13 @@
 
 A task's trust is its weight divided by the mean of its mini-batch. Where a weighter gives every
 task the same weight, its loss is judged instead. Classes and groups are ranked by what they do to
-the tasks that they are part of (`towpath.reports.ranking`). Where it is known which tasks were
+the tasks that they are part of (`towpath.reports.ranking`): to their weights, or to their losses
+where these tell the classes apart better. Where it is known which tasks were
 mislabelled on purpose, the area under the ROC curve measures how well the order finds them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from towpath.data.pool import NO_GROUP
 from towpath.data.registry import SETS
 from towpath.metrics import area_under_curve
 from towpath.recipes.recipe import Recipe
-from towpath.reports.ranking import Effect, effects
+from towpath.reports.ranking import Effect, Ranking, ranking
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
 
@@ -66,11 +67,12 @@ class Audit:
     """whether a task that was not mislabelled on purpose is known to be right"""
     reason: str = ""
     """why these values are judged, where it is not obvious"""
+    rivals: tuple[Signal, ...] = ()
+    """signals by which classes may be ranked instead, if they tell them apart better"""
 
     def value(self, task: JudgedTask) -> float:
         """Return the value by which a task is judged."""
-        value = self.signal.of(task)
-        return 1.0 if value is None else value
+        return _value(task, self.signal)
 
     def labels(self, task: JudgedTask) -> str:
         """Return what is known of a task: wrong, off target, clean or unknown."""
@@ -89,9 +91,33 @@ class Audit:
         )
 
     @cached_property
+    def _by_class(self) -> dict[Signal, Ranking]:
+        amounts = [dict.fromkeys(units(task), 1.0) for task in self.tasks]
+        return {
+            signal: ranking([_value(task, signal) for task in self.tasks], amounts)
+            for signal in (self.signal, *self.rivals)
+        }
+
+    @cached_property
+    def class_signal(self) -> Signal:
+        """What classes and groups are ranked by: the signal that tells the classes apart best."""
+        return max(self._by_class, key=lambda signal: self._by_class[signal].reliability)
+
+    @property
+    def class_reason(self) -> str:
+        """Why classes are ranked by another signal than tasks; empty where they are not."""
+        if self.class_signal is self.signal:
+            return ""
+        best, own = (self._by_class[s].reliability for s in (self.class_signal, self.signal))
+        return (
+            f"Classes are ranked by {self.class_signal.name}, which tell them apart better than "
+            f"{self.signal.name} do (reliability {best:.2f} against {own:.2f})."
+        )
+
+    @property
     def classes(self) -> list[Effect]:
         """The classes of the tasks, or the names of table tasks, the most suspect first."""
-        return self._ranked([dict.fromkeys(units(task), 1.0) for task in self.tasks])
+        return self._ordered(self._by_class[self.class_signal])
 
     @cached_property
     def groups(self) -> list[Effect]:
@@ -102,7 +128,8 @@ class Audit:
         shares = [group_shares(task) for task in self.tasks]
         if len({name for own in shares for name in own}) < 2:
             return []
-        return self._ranked(shares)
+        values = [_value(task, self.class_signal) for task in self.tasks]
+        return self._ordered(ranking(values, shares))
 
     def suspects(self) -> list[Effect]:
         """Return the classes whose whole interval is on the suspect side of the average task."""
@@ -110,12 +137,18 @@ class Audit:
 
     def is_suspect(self, effect: Effect) -> bool:
         """Return whether the whole interval is on the suspect side of the average task."""
-        away = self.signal.suspicion(effect.value) - self.signal.suspicion(effect.mean)
+        signal = self.class_signal
+        away = signal.suspicion(effect.value) - signal.suspicion(effect.mean)
         return effect.differs and away > 0
 
-    def _ranked(self, amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
-        found = effects([self.value(task) for task in self.tasks], amounts)
-        return found if self.signal.worst < 0 else found[::-1]
+    def _ordered(self, found: Ranking) -> list[Effect]:
+        return found.effects if self.class_signal.worst < 0 else found.effects[::-1]
+
+
+def _value(task: JudgedTask, signal: Signal) -> float:
+    """Return the value of a task; that of an average one where it is not known."""
+    value = signal.of(task)
+    return 1.0 if value is None else value
 
 
 def labels_known(recipe: Recipe) -> bool:
@@ -165,8 +198,8 @@ def audit(
     Args:
         records: the records of the run.
         last: number of steps to audit, counted from the end; None for all.
-        by: what to judge tasks by; None for the weights, or for the losses where all weights are
-            equal and say nothing.
+        by: what to judge tasks and classes by; None for the weights of tasks, or for the losses
+            where all weights are equal and say nothing, and for the better of the two for classes.
         labels_known: whether tasks that were not mislabelled on purpose are known to be right; not
             so for a folder of the user's.
 
@@ -183,7 +216,8 @@ def audit(
     if signal is LOSSES:
         tasks = [task for task in tasks if task.loss is not None] or tasks
     steps = weighed[0].step, weighed[-1].step
-    found = Audit(tasks, *steps, signal, labels_known, reason)
+    rivals = (LOSSES,) if by is None and signal is not LOSSES else ()
+    found = Audit(tasks, *steps, signal, labels_known, reason, rivals)
     tasks.sort(key=lambda task: -signal.suspicion(found.value(task)))
     return found
 

@@ -36,9 +36,13 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
     chapter = Chapter(
         "audit",
         f"What to check again: {title}",
-        " ".join(filter(None, (result.reason, method(result)))),
+        " ".join(filter(None, (result.reason, result.class_reason, method(result)))),
         audit_finding(result),
-        [f"steps {result.first_step} to {result.last_step}", f"judged by {result.signal.name}"],
+        [
+            f"steps {result.first_step} to {result.last_step}",
+            f"classes by {result.class_signal.name}",
+            f"tasks by {result.signal.name}",
+        ],
         missing,
         sections,
     )
@@ -49,7 +53,7 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
 
 def method(result: Audit) -> str:
     """Return one sentence on how classes are ranked."""
-    return METHOD.format(what=result.signal.name)
+    return METHOD.format(what=result.class_signal.name)
 
 
 def audit_finding(result: Audit) -> str:
@@ -65,7 +69,14 @@ def audit_finding(result: Audit) -> str:
 
 
 def _worse(result: Audit) -> str:
-    return "trusted less" if result.signal.worst < 0 else "having higher losses"
+    return "trusted less" if result.class_signal.worst < 0 else "having higher losses"
+
+
+def _caveat(result: Audit) -> str:
+    """Return what a high loss cannot tell; empty where weights are judged."""
+    if result.class_signal.worst < 0:
+        return ""
+    return " A high loss does not tell a wrong class from a hard one: look at its images."
 
 
 def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
@@ -80,16 +91,16 @@ def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
     return Section(
         "classes",
         "Classes",
-        f"The {result.signal.singular} of a task that has the class, when its other classes are "
-        f"average; 1 is {UNIFORM[result.signal.name]}. A class is suspect where its whole interval "
-        "lies on the wrong side of the average task.",
+        f"The {result.class_signal.singular} of a task that has the class, when its other classes "
+        f"are average; 1 is {UNIFORM[result.class_signal.name]}. A class is suspect where its "
+        f"whole interval lies on the wrong side of the average task.{_caveat(result)}",
         blocks,
     )
 
 
 def groups_section(result: Audit) -> Section:
     """Make the section on groups of classes."""
-    lead = f"The {result.signal.singular} of a task with classes of one group only."
+    lead = f"The {result.class_signal.singular} of a task with classes of one group only."
     return Section("groups", "Groups", lead, [_effects(result, result.groups, "group")])
 
 
@@ -106,7 +117,7 @@ def _effects(result: Audit, ranked: Sequence[Effect], what: str) -> Table:
             Cell("suspect" if suspect else "not clear", "bad" if suspect else "quiet"),
         ]
         rows.append(cells)
-    columns = [what, result.signal.column, "95% interval", "tasks", "verdict"]
+    columns = [what, result.class_signal.column, "95% interval", "tasks", "verdict"]
     left = len(ranked) - ROWS
     note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
     mean = ranked[0].mean if ranked else 1.0

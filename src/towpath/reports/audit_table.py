@@ -17,6 +17,7 @@ COLUMNS = (
     "kind",
     "rank",
     "name",
+    "by",
     "value",
     "low",
     "high",
@@ -43,9 +44,10 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
     """
     steps = f"steps {result.first_step} to {result.last_step}"
     table = Table(
-        title=f"Which {what} to check first: {result.signal.words}, {steps}", title_justify="left"
+        title=f"Which {what} to check first: {result.class_signal.words}, {steps}",
+        title_justify="left",
     )
-    for name in (what, result.signal.column, "95% interval", "tasks", "suspect"):
+    for name in (what, result.class_signal.column, "95% interval", "tasks", "suspect"):
         table.add_column(name, overflow="fold")
     for effect in ranked[:rows]:
         table.add_row(
@@ -108,6 +110,7 @@ def _effect_cells(result: Audit, kind: str, rank: int, effect: Effect, files: st
         kind,
         str(rank),
         name,
+        result.class_signal.name,
         *figures,
         str(effect.tasks),
         suspect,
@@ -126,6 +129,7 @@ def _task_cells(result: Audit, rank: int, task: JudgedTask, drawn: Redrawn | Non
         "task",
         str(rank),
         spreadsheet_cell(", ".join(task.classes)),
+        result.signal.name,
         f"{result.value(task):.4f}",
         "",
         "",

@@ -60,13 +60,36 @@ class Effect:
         return abs(self.value - self.mean) > self.half
 
 
-def effects(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
-    """Estimate the effect of every class, or group, of some tasks; the lowest value comes first.
+@dataclass(frozen=True)
+class Ranking:
+    """The effects of all classes, or of all groups, the lowest value first."""
+
+    effects: list[Effect]
+    reliability: float
+    """share of the spread between the estimates that is not their uncertainty: near 1 where the
+    classes are told apart, near 0 where the values say little about them"""
+
+
+def ranking(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> Ranking:
+    """Estimate the effect of every class, or group, of some tasks.
 
     Args:
         values: the value of each task.
         amounts: for each task, how much of each class (1 for each that it has) or of each group
             (the share of the task's classes) is in it; a task with nothing in it is left out.
+    """
+    found = effects(values, amounts)
+    spread = float(np.var([effect.value for effect in found])) if found else 0.0
+    doubt = float(np.mean([(effect.half / NORMAL_95) ** 2 for effect in found])) if found else 0.0
+    return Ranking(found, spread / (spread + doubt) if spread else 0.0)
+
+
+def effects(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
+    """Return the effects of `ranking` without their reliability, the lowest value first.
+
+    Args:
+        values: the value of each task.
+        amounts: for each task, how much of each name is in it.
     """
     used = [i for i, own in enumerate(amounts) if own]
     if not used:
