@@ -210,8 +210,8 @@ def test_a_metric_knows_which_way_is_better_and_how_it_is_shown():
         metric.name for metric in METRICS.values() if metric.goodness(1) < metric.goodness(0)
     }
     assert smaller == {"rmse", "loss"}
-    assert ACCURACY.with_interval(0.5, 0.025) == "50.0% +-2.5"
-    assert R2.with_interval(-0.25, math.inf) == "-0.250 +-0.000"
+    assert (ACCURACY.text(0.5), ACCURACY.shown(0.5)) == ("50.0%", "50.0")
+    assert (R2.text(-0.25), R2.shown(-0.25)) == ("-0.250", "-0.250")
     assert (ACCURACY.heading, RMSE.heading) == ("accuracy (%)", "RMSE")
     assert LOSS.shown(0.125, sign=True) == "+0.125"
 

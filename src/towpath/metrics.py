@@ -92,11 +92,6 @@ class Metric:
         """The name for people with its unit, as above a column or beside an axis."""
         return f"{self.words} (%)" if self.percent else self.words
 
-    @property
-    def capitalised(self) -> str:
-        """The name for people at the beginning of a sentence."""
-        return self.words[:1].upper() + self.words[1:]
-
     def text(self, value: float) -> str:
         """Return a value as it is shown in the terminal, with a per cent sign where it has one."""
         return f"{self.shown(value)}%" if self.percent else self.shown(value)
@@ -109,11 +104,6 @@ class Metric:
             sign: whether a plus is shown.
         """
         return f"{self.scale * value:{'+' if sign else ''}.{self.decimals}f}"
-
-    def with_interval(self, mean: float, half_width: float) -> str:
-        """Return a mean with the half-width of its interval; an infinite one is shown as 0."""
-        width = half_width if math.isfinite(half_width) else 0.0  # of a single task
-        return f"{self.text(mean)} +-{self.shown(width)}"
 
 
 def hits(outputs: Tensor, targets: Tensor) -> Tensor:
@@ -136,7 +126,7 @@ def area_under_curve(scores: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     n_0 = len(is_positive) - n_1
     if not n_1 or not n_0:
         return math.nan
-    ranks = rankdata(scores)
+    ranks = rankdata(np.asarray(scores, dtype=np.float64))
     return float((ranks[is_positive].sum() - n_1 * (n_1 + 1) / 2) / (n_1 * n_0))
 
 

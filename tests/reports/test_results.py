@@ -11,9 +11,9 @@ from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, R2, RMSE, ROC_AUC
 from towpath.reports.blocks import Cell, Table
 from towpath.reports.page import write_report
 from towpath.reports.sections.results import finding, results_section
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import other_metrics, results
 from towpath.runs.scores import Score
-from towpath.runs.study import read_studies
 
 TWO_CLASSES = (ACCURACY, ROC_AUC, AVERAGE_PRECISION, LOSS)
 REGRESSION = (R2, RMSE, LOSS)

@@ -55,8 +55,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
             score = evaluate(setup.objective, params, setup.test_tasks(name, tasks), main=main)
             for metric in (score.metric, *score.others):
                 one = score.of(metric)
-                result, worst = figure(one.mean, one.interval, metric), metric.text(one.worst_tenth)
-                table.add_row(name, result, worst, f"{tasks}{left_out(one.left_out, metric)}")
+                result = figure(one.mean, one.interval, metric, named=bool(score.others))
+                counted = f"{tasks}{left_out(one.left_out, metric)}"
+                table.add_row(name, result, metric.text(one.worst_tenth), counted)
     console.print(table)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     say(console, f"normalisation: {policy}")

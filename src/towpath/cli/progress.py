@@ -1,5 +1,7 @@
 """Live progress of runs: bars on a terminal, plain lines elsewhere."""
 
+import math
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -26,16 +28,18 @@ PLAIN_LINES = 10
 """number of progress lines of a run where there is no terminal"""
 
 
-def figure(mean: float, interval: float, metric: Metric) -> str:
-    """Return a mean with the half-width of its 95% interval; a bare number has its name before.
+def figure(mean: float, interval: float, metric: Metric, named: bool = False) -> str:
+    """Return a mean with the half-width of its 95% interval, as text.
 
     Args:
         mean: the mean of the metric.
         interval: the half-width of its interval.
         metric: the metric.
+        named: whether to name even an accuracy, which its per cent sign tells where it is alone.
     """
-    name = "" if metric.percent else f"{metric.words} "
-    return f"{name}{metric.with_interval(mean, interval)}"
+    name = f"{metric.words} " if named or not metric.percent else ""
+    width = interval if math.isfinite(interval) else 0.0  # of a single task
+    return f"{name}{metric.text(mean)} +-{metric.shown(width)}"
 
 
 def left_out(count: int, metric: Metric) -> str:
@@ -147,7 +151,7 @@ class ConsoleReporter:
                 f"training{chosen}",
             )
             if score.others:
-                said = (figure(one.mean, one.interval, m) for m, one in score.others.items())
+                said = (figure(o.mean, o.interval, m, named=True) for m, o in score.others.items())
                 say(self.console, f"    {', '.join(said)}")
 
     def close(self) -> None:

@@ -85,7 +85,8 @@ class TaskValues:
 
 def defined_in_all(scores: Sequence[TaskValues]) -> Mask:
     """Return for each task whether the metric is defined on it in all of the scores."""
-    return np.logical_and.reduce([one.defined for one in scores])
+    together: Mask = np.logical_and.reduce([one.defined for one in scores])
+    return together
 
 
 def half_width(values: Sequence[float] | Array) -> float:
