@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from tests.data.makers import encoded, picture, write_tree, write_zip
-from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load, load_folder
+from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load, load_folder, load_images
 from towpath.data.images import decode
 from towpath.data.own_folder import file_names
 
@@ -204,9 +204,9 @@ def test_a_class_in_two_splits_is_refused_for_evaluation_unless_it_is_allowed(tm
         with pytest.raises(DataError, match=f"'cat' in {split} and in {other}") as refusal:
             load(str(root), split=split, image_size=8)
         assert "data.shared_classes: true" in str(refusal.value)
-        allowed = load(str(root), split=split, image_size=8, shared_classes=True)
+        allowed = load_images(str(root), split=split, image_size=8, shared_classes=True)
         assert "cat" in [entry.name for entry in allowed.classes]
-    train = load(str(root), split="train", image_size=8)  # nothing is judged on it
+    train = load_images(str(root), split="train", image_size=8)  # nothing is judged on it
     assert any("1 classes are in more than one split" in note for note in train.notes)
     assert len(load(str(root), split="all", image_size=8)) == 5
 

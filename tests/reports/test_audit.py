@@ -156,6 +156,21 @@ def test_weights_that_are_equal_within_each_mini_batch_say_nothing():
     assert result.tasks[0].index in (11, 21)
 
 
+def test_weights_are_judged_where_sets_are_mixed_since_an_easier_set_has_lower_losses():
+    def mixed(step):
+        tasks = [
+            {"index": 2 * step + i, "set": name, "off_target": off, "classes": ["a"]}
+            for i, (name, off) in enumerate([("characters", True), ("photographs", False)])
+        ]
+        return StepRecord(step, 0, [0.1, 0.9], tasks, [0.5, 1.5 + 0.1 * (step % 3)], loss=1.0)
+
+    result = audit([mixed(step) for step in range(20)])
+    assert result is not None
+    assert result.signal is WEIGHTS
+    assert result.area_under_curve == 1.0
+    assert [effect.name for effect in result.groups] == ["characters", "photographs"]
+
+
 def test_muted_tasks_have_no_loss_and_are_left_out_of_a_ranking_by_losses():
     result = audit([record(1, [0.5, 0.5], [False, False], losses=[None, 2.0])])
     assert result is not None

@@ -61,7 +61,9 @@ def test_a_task_of_a_table_names_its_rows_and_has_no_picture(tmp_path):
     again = Redrawn.of(RunFolder.open(run(tmp_path / "run", recipe)))
     info = {"index": 3}
     (part,) = again.task_files(info)
-    assert part.query == tuple(again.episode(info).info["rows"])
+    episode = again.episode(info)
+    assert episode is not None
+    assert part.query == tuple(episode.info["rows"])
     assert len(set(part.query)) == 14
     assert all(name.startswith("C") for name in part.query)
     assert again.picture(info) is None

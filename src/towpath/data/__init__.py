@@ -7,9 +7,10 @@ from towpath.lazy import exports
 if TYPE_CHECKING:
     from towpath.data.episode import Episode
     from towpath.data.errors import DataError, DownloadError
+    from towpath.data.mix import MixedStream, mixed
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
-    from towpath.data.registry import SETS, load, present
+    from towpath.data.registry import SETS, load, load_images, present
     from towpath.data.sampler import EpisodeSampler
     from towpath.data.shape import TaskShape
     from towpath.data.spec import EpisodeSpec
@@ -30,6 +31,7 @@ __all__ = [
     "Episode",
     "EpisodeSampler",
     "EpisodeSpec",
+    "MixedStream",
     "Pool",
     "Summary",
     "TablePool",
@@ -39,7 +41,9 @@ __all__ = [
     "Windows",
     "load",
     "load_folder",
+    "load_images",
     "load_table",
+    "mixed",
     "present",
     "shape_of",
     "stream_of",
@@ -51,9 +55,10 @@ __getattr__, __dir__ = exports(
     {
         "towpath.data.episode": ("Episode",),
         "towpath.data.errors": ("DataError", "DownloadError"),
+        "towpath.data.mix": ("MixedStream", "mixed"),
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
-        "towpath.data.registry": ("SETS", "load", "present"),
+        "towpath.data.registry": ("SETS", "load", "load_images", "present"),
         "towpath.data.sampler": ("EpisodeSampler",),
         "towpath.data.shape": ("TaskShape",),
         "towpath.data.spec": ("EpisodeSpec",),

@@ -86,6 +86,23 @@ def load(
         ) from error
 
 
+def load_images(
+    name: str, root: str | Path | None = None, split: str = "train", **options: Any
+) -> ClassPool:
+    """Load the pool of a split as `load` does, where a table would be an error.
+
+    Args:
+        name: a name in `SETS`, or the path of a folder or archive of your own.
+        root: the data folder that has the set; by default the one of `data_root`.
+        split: the split.
+        **options: options of the set's loader.
+    """
+    pool = load(name, root, split, **options)
+    if not isinstance(pool, ClassPool):
+        raise DataError(f"{name} is a table; expected images. Use `load` for either.")
+    return pool
+
+
 def present(name: str, root: str | Path | None = None) -> bool:
     """Whether the set can be loaded without a download."""
     entry = known(name)

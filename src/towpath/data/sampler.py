@@ -193,6 +193,20 @@ class EpisodeSampler:
         # One pass over the bytes and one over the floats; division keeps 255 at exactly 1.
         return torch.from_numpy(np.concatenate(taken)).to(torch.float32).div_(255.0)
 
+    def origins(self, position: int, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return where images of a task are filed rightly: class and row, for each.
+
+        They differ from what is asked for only where noise in the pool moved an image.
+
+        Args:
+            position: the class that the task names.
+            rows: which of its images, as drawn.
+        """
+        if self._moved is None:
+            return [(position, int(row)) for row in rows]
+        owners, own_rows = self._moved.classes[position][rows], self._moved.rows[position][rows]
+        return list(zip(owners.tolist(), own_rows.tolist(), strict=True))
+
     def take(self, position: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return images of a class as tasks have them: where noise is in the pool, some of others.
 

@@ -31,6 +31,18 @@ class Summary:
             classes += len(draw.capped)
         return cls(episodes, groups, mislabelled, capped_episodes, capped_classes, classes)
 
+    @classmethod
+    def together(cls, parts: Iterable["Summary"]) -> "Summary":
+        """Add up the statistics of several ranges of episodes."""
+        groups: dict[str, int] = {}
+        sums = [0] * 5
+        for part in parts:
+            for name, count in part.groups.items():
+                groups[name] = groups.get(name, 0) + count
+            own = (part.episodes, part.mislabelled, part.capped_episodes, part.capped_classes)
+            sums = [a + b for a, b in zip(sums, (*own, part.classes), strict=True)]
+        return cls(sums[0], groups, *sums[1:])
+
     def sentence(self) -> str:
         """Return the statistics as a sentence for people."""
         return (

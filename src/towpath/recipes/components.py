@@ -20,6 +20,7 @@ from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.recipes.component import Component, Options
 from towpath.recipes.memory import require_memory
+from towpath.recipes.mix import MIX
 from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.wording import one_line, quoted
@@ -108,8 +109,11 @@ def named(
 
 
 def data_options(component: Component) -> Options:
-    """Return the given options of a data set, checked against its loader, without defaults."""
-    given = component.options
+    """Return the given options of a data set, checked against its loader, without defaults.
+
+    Other sets that are mixed in (`towpath.recipes.mix`) are not among them.
+    """
+    given = {key: value for key, value in component.options.items() if key != MIX}
     loader = _loader(component.name)
     checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
     return {key: checked[key] for key in given}

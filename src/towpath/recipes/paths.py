@@ -1,10 +1,12 @@
 """The places of a user's own data in a recipe."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from towpath.data.registry import is_own_folder, is_own_table
 from towpath.files import expanded
+from towpath.recipes.mix import MIX
 from towpath.recipes.recipe import Recipe
 
 
@@ -17,6 +19,12 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
         return str(expanded(name).resolve()) if own else name
 
     data = replace(recipe.data, name=lasting(recipe.data.name))
+    mix = recipe.data.options.get(MIX)
+    if isinstance(mix, Mapping):
+        data = data.given(mix={lasting(name): share for name, share in mix.items()})
+    elif mix:
+        names = [mix] if isinstance(mix, str) else mix
+        data = data.given(mix=[lasting(name) for name in names])
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
     return replace(recipe, data=data, test=test, trusted=trusted)

@@ -226,6 +226,8 @@ def _chosen(batches: Sequence[Sequence[JudgedTask]]) -> tuple[Signal, str]:
     """Return what to judge by, and a sentence where it is not simply the weights."""
     if all(_equal([task.trust for task in batch]) for batch in batches if batch):
         return LOSSES, "All weights are equal, which says nothing, so that losses are judged."
+    if any("off_target" in task.info for batch in batches for task in batch):
+        return WEIGHTS, ""  # a set that is easier has lower losses, whatever it is worth
     both = [(task.trust, task.loss) for batch in batches for task in batch if task.loss is not None]
     trust, loss = np.array(both).T if both else (np.zeros(1), np.zeros(1))
     if trust.std() > 0 and loss.std() > 0 and np.corrcoef(trust, loss)[0, 1] > AGAINST:

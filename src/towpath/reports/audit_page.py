@@ -46,8 +46,8 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
         missing,
         sections,
     )
-    footer = "Made by `towpath audit` from a run folder and its data."
-    page = render(f"Audit of {title}", [chapter], footer=footer)
+    made_by = "Made by <code>towpath audit</code> from a run folder and its data."
+    page = render(f"Audit of {title}", [chapter], made_by=made_by)
     return page.encode("utf-8", "backslashreplace")
 
 

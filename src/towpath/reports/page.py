@@ -29,9 +29,9 @@ from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
-REPORT_FOOTER = (
-    "Made by `towpath report` from run folders; pictures of tasks are drawn from their data. "
-    "Rebuilding it from the same folders and data gives the same file."
+MADE_BY = (
+    "Made by <code>towpath report</code> from run folders; pictures of tasks are drawn from their "
+    "data. Rebuilding it from the same folders and data gives the same file."
 )
 SECTIONS = (
     results_section,
@@ -142,16 +142,14 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(
-    title: str, chapters: Sequence[Chapter], runs: str = "", footer: str = REPORT_FOOTER
-) -> str:
+def render(title: str, chapters: Sequence[Chapter], runs: str = "", made_by: str = MADE_BY) -> str:
     """Return the HTML of a page with these chapters.
 
     Args:
-        title: of the window.
-        chapters: what the page shows.
-        runs: digests of the runs that it shows, for its head.
-        footer: how the page was made; words in backquotes are shown as code.
+        title: title of the page.
+        chapters: what is on it.
+        runs: the digests of its runs, which stand in its head.
+        made_by: the words at its foot, as HTML.
     """
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
@@ -163,5 +161,5 @@ def render(
     )
     template = environment.get_template("report.html")
     return template.render(
-        title=title, chapters=chapters, runs=runs, footer=footer.split("`"), markup=Markup
+        title=title, chapters=chapters, runs=runs, made_by=Markup(made_by), markup=Markup
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from towpath.data.episode import Episode
-from towpath.data.noise.pools import PoolNoise
+from towpath.data.mix import own_stream
 from towpath.data.own_folder import file_names
 from towpath.data.pool import ClassPool
 from towpath.data.preview import class_sheet, episode_sheet, png
@@ -61,7 +61,7 @@ class Redrawn:
     @property
     def pool(self) -> ClassPool | None:
         """The classes that training tasks are drawn from; None for tasks that are not images."""
-        sampler = self.setup.windows.sampler
+        sampler = own_stream(self.setup.windows.sampler)
         return sampler.pool if isinstance(sampler, EpisodeSampler) else None
 
     def episode(self, info: TaskInfo) -> Episode | None:
@@ -70,8 +70,9 @@ class Redrawn:
         if not isinstance(index, int) or index < 0:
             return None
         if info.get("trusted"):
-            same = [task for task in self.setup.trusted if task.info.get("index") == index]
-            return same[0].to("cpu") if same else None
+            trusted = self.setup.trusted
+            same = None if trusted is None else trusted.again(info)
+            return None if same is None else same.to("cpu")
         return self.setup.windows.sampler.episode(index)
 
     def picture(self, info: TaskInfo) -> bytes | None:
@@ -89,7 +90,7 @@ class Redrawn:
             names: names of classes, from top to bottom.
             title: what is written above them.
         """
-        sampler = self.setup.windows.sampler
+        sampler = own_stream(self.setup.windows.sampler)
         if not isinstance(sampler, EpisodeSampler):
             return None
         position = {entry.name: i for i, entry in enumerate(sampler.pool.classes)}
@@ -108,22 +109,22 @@ class Redrawn:
 
         Rows of a table are one entry without a class.
         """
-        sampler, index = self.setup.windows.sampler, info.get("index")
+        sampler, index = own_stream(self.setup.windows.sampler), info.get("index")
         if not isinstance(sampler, EpisodeSampler):
             episode = self.episode(info)
             rows = None if episode is None else episode.info.get("rows")
             return [ClassFiles("", (), tuple(rows))] if rows else []
-        # images that a noise of the pool has moved are not wrong on the disk
-        moved = isinstance(sampler.spec.noise, PoolNoise)
-        unnamed = moved or not self.files or bool(info.get("trusted"))
-        if unnamed or not isinstance(index, int) or index < 0:
+        stranger = bool(info.get("trusted") or info.get("off_target"))
+        if not self.files or stranger or not isinstance(index, int) or index < 0:
             return []
         draw = sampler.draw(index)
         parts = zip(draw.classes, draw.support, draw.query, strict=True)
-        found = []
+        found, classes = [], sampler.pool.classes
         for position, support, query in parts:
-            name = sampler.pool.classes[position].name
-            own = self.files[name]
-            chosen = [tuple(own[row] for row in rows) for rows in (support, query)]
+            name = classes[position].name
+            chosen = [
+                tuple(self.files[classes[owner].name][row] for owner, row in origins)
+                for origins in (sampler.origins(position, rows) for rows in (support, query))
+            ]
             found.append(ClassFiles(name, *chosen))
         return found

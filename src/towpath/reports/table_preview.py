@@ -34,7 +34,7 @@ def table_page(pools: Sequence[TablePool]) -> str:
     Args:
         pools: the pools of its splits.
     """
-    return render(f"Preview of {pools[0].name}", [table_chapter(pools)], footer=FOOTER)
+    return render(f"Preview of {pools[0].name}", [table_chapter(pools)], made_by=FOOTER)
 
 
 def table_chapter(pools: Sequence[TablePool]) -> Chapter:
@@ -66,7 +66,10 @@ def _splits_section(pools: Sequence[TablePool]) -> Section:
         cells = [Cell(f"{count:,}") for count in (*counts, min(sizes), max(sizes))]
         rows.append([Cell(pool.split, "head"), *cells])
     names = ("split", "tasks", "groups", "targets", "smallest task", "largest task")
-    lead = "No task is in two splits. Features are standardised by the training tasks."
+    lead = "No task is in two splits."
+    scaling = pools[0].scaling
+    if scaling is not None and (scaling.scale != 1).any():
+        lead += " Features are standardised by the rows of the training tasks."
     return Section("splits", "Splits", lead, [Table("What each split has", names, rows)])
 
 

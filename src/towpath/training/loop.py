@@ -279,6 +279,7 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
         objective=setup.objective,
         weighter=setup.weighter,
         targets=targets,
+        judges=setup.judges(now.state.window),
         seed=recipe.seed,
     )
     ranks.check_agreement([*state.params.values(), *state.optimizer.slots])

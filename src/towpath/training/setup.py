@@ -4,13 +4,11 @@ Streams never overlap and depend only on the seed and an index, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from towpath.data import (
     ClassPool,
@@ -20,15 +18,17 @@ from towpath.data import (
     TaskStream,
     Windows,
     load,
+    mixed,
     shape_of,
     stream_of,
-    trusted_pool,
 )
+from towpath.data.mix import own_stream
 from towpath.data.registry import is_own_folder
 from towpath.data.tables import TablePool
 from towpath.data.tables.sampler import TableSampler
 from towpath.data.tables.splitting import TRUSTED
 from towpath.data.tables.trained import TrainedTable
+from towpath.data.trusted import TrustedTasks
 from towpath.data.windows import Window
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
@@ -44,6 +44,7 @@ from towpath.recipes.components import (
     options_beside,
 )
 from towpath.recipes.memory import free_memory
+from towpath.recipes.mix import mix_shares
 from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
@@ -53,17 +54,8 @@ from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_tasks
 from towpath.training.room import require_room
 from towpath.training.state import TrainState
-from towpath.weighters import TOW, Weighter, wants_targets
-
-IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class TrustedPicks:
-    """The indices of the trusted tasks that one mini-batch trains on and aims at."""
-
-    trained: IntArray
-    targets: IntArray
+from towpath.training.trusting import check_judges, trusted_source, trusted_tasks
+from towpath.weighters import TOW, Weighter, wants_judges, wants_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +68,7 @@ class Setup:
     weighter: Weighter
     start: TrainState
     windows: Windows
-    trusted: list[Episode]
+    trusted: TrustedTasks | None
     validation: TaskStream | None
     tests: dict[str, TaskStream]
     probes: list[ProbeWindow]
@@ -90,7 +82,7 @@ class Setup:
     @property
     def table(self) -> TrainedTable | None:
         """What predictions on other tables need of the training table; None for images."""
-        stream = self.windows.sampler
+        stream = own_stream(self.windows.sampler)
         return TrainedTable.of(stream) if isinstance(stream, TableSampler) else None
 
     @property
@@ -126,23 +118,21 @@ class Setup:
             mini_batches: number of mini-batches to take of it, if it has as many.
         """
         tasks = self.place.window(self.windows.window(position)[:mini_batches])
-        if not self.trusted:
+        if self.trusted is None:
             return tasks, None
-        chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
-        both = [
-            [*batch, *(self.trusted[i] for i in picks.trained)]
-            for batch, picks in zip(tasks, chosen, strict=True)
-        ]
+        chosen = [self.trusted.batch(position, t) for t in range(len(tasks))]
+        both = [[*batch, *beside.trained] for batch, beside in zip(tasks, chosen, strict=True)]
         if not wants_targets(self.weighter):
             return both, None
-        return both, [[self.trusted[i] for i in picks.targets] for picks in chosen]
+        return both, [beside.targets for beside in chosen]
 
-    def _trusted_for(self, position: int, t: int) -> "TrustedPicks":
-        generator = np.random.default_rng([self.recipe.seed, 7, position, t])
-        order = generator.permutation(len(self.trusted))
-        count = self.recipe.trusted.per_batch
-        # with fewer than twice as many, some are both trained on and aimed at
-        return TrustedPicks(order[:count], np.roll(order, -count)[:count])
+    def judges(self, position: int) -> Sequence[Episode]:
+        """Return the trusted tasks that a weighter judges a window by; empty for other weighters.
+
+        Args:
+            position: index of the window in the stream.
+        """
+        return [] if self.trusted is None else self.trusted.judges(position)
 
     def validation_tasks(self) -> Iterator[Episode]:
         """Return an iterator over the fixed validation tasks, which are made anew each time."""
@@ -193,9 +183,10 @@ def prepare(
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
-    stream = stream_of(train, recipe.episodes, recipe.seed)
     require_room(recipe, shape, place.dtype.itemsize, free)
     other = _other_sets(recipe, train, data_root)
+    source = trusted_source(recipe, train, other.trusted)
+    stream, mixed_in = _training_stream(recipe, source.train, data_root)
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -203,7 +194,7 @@ def prepare(
         weighter=weighter,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
         windows=Windows(stream, recipe.training.horizon, recipe.training.meta_batch_size),
-        trusted=_trusted(recipe, other.trusted, place),
+        trusted=trusted_tasks(recipe, weighter, source, place),
         validation=other.validation,
         tests=other.tests,
         probes=_probes(recipe, data_root, place),
@@ -211,7 +202,7 @@ def prepare(
         if isinstance(weighter, TOW) and not wants_targets(weighter)
         else TOW(),
         shape=shape,
-        contents={"data train": content, **other.contents},
+        contents={"data train": content, **mixed_in, **other.contents},
         place=place,
         ranks=ranks,
     )
@@ -231,9 +222,27 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
             f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
+    if wants_judges(weighter):
+        check_judges(recipe)
     if isinstance(weighter, TOW):
         weighter.check_targets(aims)
     return weighter
+
+
+def _training_stream(
+    recipe: Recipe, train: Pool, data_root: str | Path | None
+) -> tuple[TaskStream, dict[str, str]]:
+    """Return the training tasks, and the digests of the sets that are mixed into them."""
+    shares = mix_shares(recipe.data, recipe.episodes)
+    if not shares:
+        return stream_of(train, recipe.episodes, recipe.seed), {}
+    others: list[tuple[float, Pool]] = []
+    contents: dict[str, str] = {}
+    for name, share in shares.items():
+        pool = _beside(recipe, train, name, "data.mix", "train", data_root)
+        contents[f"data.mix {set_label(name)}"] = _content(pool)
+        others.append((share, pool))
+    return mixed(train, others, recipe.episodes, recipe.seed), contents
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +251,8 @@ class _OtherSets:
 
     validation: TaskStream | None
     tests: dict[str, TaskStream]
-    trusted: Pool
-    """the pool that trusted tasks are drawn from"""
+    trusted: Pool | None
+    """the pool of `trusted.data`, or of a table's trusted tasks; None for none"""
     contents: dict[str, str]
     """digests of the sets, keyed by the recipe's fields that name them"""
 
@@ -271,7 +280,7 @@ def _other_sets(recipe: Recipe, train: Pool, data_root: str | Path | None) -> _O
         pool = _beside(recipe, train, other, "test.also", "test", data_root)
         contents[f"test.also {label}"] = _content(pool)
         tests[label] = stream_of(pool, clean, 0, "test")
-    trusted = train
+    trusted: Pool | None = None
     if recipe.trusted.count and not recipe.trusted.data and TRUSTED in _splits(train):
         trusted = load(name, root=data_root, split=TRUSTED, **options)
         contents["data trusted"] = _content(trusted)
@@ -300,13 +309,6 @@ def _content(pool: Pool) -> str:
     return pool.content
 
 
-def _trusted(recipe: Recipe, pool: Pool, place: Place) -> list[Episode]:
-    count = recipe.trusted.count
-    if not count:
-        return []
-    return [place.task(task) for task in trusted_pool(pool, recipe.episodes, count, recipe.seed)]
-
-
 def _beside(
     recipe: Recipe,
     train: Pool,
@@ -321,6 +323,8 @@ def _beside(
         # nothing is trained on the set's own training split
         options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
+    if where == "data.mix" and isinstance(pool, ClassPool) and len(train.input_shape) == 3:
+        pool = pool.with_channels(train.input_shape[0])
     if isinstance(pool, TablePool) and isinstance(train, TablePool):
         return pool.scaled_as(train)
     if pool.input_shape != train.input_shape:

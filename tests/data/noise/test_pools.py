@@ -90,6 +90,13 @@ def test_the_pixels_of_a_task_are_those_that_the_record_counts_as_wrong(kind):
         ]
         assert episode.info["wrong"] == pytest.approx(np.mean(wrong))
         assert episode.info["mislabelled"] == any(wrong)
+        draw = sampler.draw(index)
+        found = [
+            origin
+            for position, rows in zip(draw.classes, draw.query, strict=True)
+            for origin in sampler.origins(position, rows)
+        ]
+        assert found == marks(episode.query_x)
         shares.append(np.mean(wrong))
     expected = 0.4 if kind == "images" else 0.4 * 0.9
     assert np.mean(shares) == pytest.approx(expected, abs=0.04)

@@ -1,12 +1,14 @@
 """Tables whose numbers say where they come from, so that a test can follow every row."""
 
+from typing import Any
+
 import numpy as np
 
 from towpath.data.tables import Scaling, TablePool, TableTask
 
 
 def marked_table(
-    sizes: dict[str, tuple[int, ...]], labels: tuple[str, ...] = ("no", "yes"), **fields: object
+    sizes: dict[str, tuple[int, ...]], labels: tuple[str, ...] = ("no", "yes"), **fields: Any
 ) -> TablePool:
     """A pool whose features are [row, code], with a task of so many rows a class for each name.
 
@@ -21,7 +23,7 @@ def marked_table(
         tasks.append(TableTask(name, name[0], places, codes, own[: len(counts)]))
         start += len(codes)
     features = np.array(rows, dtype=np.float32)
-    return TablePool("marked", "train", features, tuple(tasks), **fields)  # type: ignore[arg-type]
+    return TablePool("marked", "train", features, tuple(tasks), **fields)
 
 
 def numbers_table(sizes: dict[str, int], spread: float = 2.0, centre: float = 50.0) -> TablePool:

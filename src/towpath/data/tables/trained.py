@@ -113,6 +113,6 @@ class TrainedTable:
         rows = np.flatnonzero(usable)
         return NewRows(table, rows, self.scaling.apply(values[rows].astype(np.float32)))
 
-    def target_scale(self, support: Sequence[float]) -> TargetScale:
+    def target_scale(self, support: Sequence[float] | NDArray[np.float64]) -> TargetScale:
         """Return the scale of the targets of a regression task, from its support set."""
         return TargetScale.of(np.asarray(support), self.spread)
