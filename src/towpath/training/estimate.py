@@ -21,8 +21,9 @@ from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
-from towpath.weighters import PDS, TOW, MiniBatchWeighter, Weighter, wants_targets
+from towpath.weighters import PDS, TOW, Kinds, MiniBatchWeighter, Weighter, wants_targets
 from towpath.weighters.rules.site import FORWARD
+from towpath.weighters.tow.nominal import steps_through
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
@@ -46,6 +47,14 @@ class WindowWork:
     """evaluations on a part of the query sets"""
     forwards: float = 0.0
     """forward passes over whole mini-batches"""
+
+    def __add__(self, other: "WindowWork") -> "WindowWork":
+        return WindowWork(
+            self.evaluations + other.evaluations,
+            self.sketches + other.sketches,
+            self.parts + other.parts,
+            self.forwards + other.forwards,
+        )
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,28 @@ def window_work(
     if isinstance(weighter, MiniBatchWeighter):
         seen = T * (1 + targets) if weighter.looks_at_features else 0.0
         return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)
+    if isinstance(weighter, Kinds):  # trained once, with the targets after each step
+        return WindowWork(T + T * targets)
     if isinstance(weighter, PDS):  # scored, then trained
         return WindowWork(2 * T + T * targets + PRODUCT * (T - 1))
-    if not isinstance(weighter, TOW) or weighter.iterations == 0:
+    if not isinstance(weighter, TOW):
+        return WindowWork(T)
+    return _planned(weighter, T, targets, inertia) + _nominal_beside(weighter, T, targets, inertia)
+
+
+def _nominal_beside(tow: TOW, T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the work for a nominal's weights beyond that of the plan about them."""
+    nominal = tow.nominal
+    if isinstance(nominal, str):
+        return WindowWork(0.0)
+    work = window_work(nominal, T, targets, inertia)
+    # the nominal's own rollout is that of a rule
+    return work + WindowWork(-T) if steps_through(nominal) else work
+
+
+def _planned(weighter: TOW, T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the work of a plan about weights that are known."""
+    if weighter.iterations == 0:
         return WindowWork(T)
     if weighter.on_a_part:
         parts = T - 1 - weighter.coasting(T, inertia, targets > 0)
@@ -163,7 +191,7 @@ def _plan_bytes(setup: Setup) -> int:
     training = setup.recipe.training
     numbers = sum(p.numel() for p in setup.start.params.values())
     size = next(iter(setup.start.params.values())).element_size()
-    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW | PDS) else 1
+    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW | PDS | Kinds) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
     tasks = _tasks_a_step(setup)
