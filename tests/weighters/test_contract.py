@@ -60,8 +60,11 @@ USERS: dict[str, Callable[[], Weighter]] = {
     "surprise": Surprise,
     "look-ahead": LookAhead,
     # plans about a rule's weights: by losses, with a memory, and by targets
-    "tow-targets about mixture": lambda: tp.TOW.towards_targets(nominal=tp.Mixture(warmup=0)),
-    "tow-targets about opus": lambda: tp.TOW.towards_targets(nominal=tp.OPUS()),
+    # (the targets disagree about some of these windows, and at this rate steps must be small)
+    "tow-targets about mixture": lambda: tp.TOW.towards_targets(
+        nominal=tp.Mixture(warmup=0), shrink="none", spread=0.05
+    ),
+    "tow-targets about opus": lambda: tp.TOW.towards_targets(nominal=tp.OPUS(), spread=0.2),
     "tow about surprise": lambda: tp.TOW(nominal=Surprise()),
 }
 NAMES = [*WEIGHTERS, *USERS]

@@ -106,9 +106,29 @@ def alone(problem: Problem, weighter: Weighter, **options: Any) -> tp.Plan:
     )
 
 
-def nominal_weights(problem: Problem, rule: Weighter, bounds: str) -> Tensor:
-    """The rule's weights along the trajectory that they lead to, by its own plan."""
-    w = alone(problem, rule).weights
+@dataclass(frozen=True)
+class Normalised(tp.MiniBatchWeighter):
+    """Another rule's weights, divided by their sum."""
+
+    rule: tp.MiniBatchWeighter
+
+    @property
+    def wants_targets(self) -> bool:  # type: ignore[override]  # as the other rule says
+        return self.rule.wants_targets
+
+    def initial_state(self) -> dict[str, Any]:
+        return self.rule.initial_state()
+
+    def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        w, state = self.rule.weights(batch, state)
+        return w / w.sum() if float(w.sum()) else torch.full_like(w, 1 / len(w)), state
+
+
+def nominal_weights(problem: Problem, weighter: Weighter, bounds: str) -> Tensor:
+    """A weighter's weights along the trajectory that they lead to, by its own plan."""
+    if bounds == "simplex" and isinstance(weighter, tp.MiniBatchWeighter):
+        weighter = Normalised(weighter)
+    w = alone(problem, weighter).weights
     return w / w.sum(1, keepdim=True) if bounds == "simplex" else w
 
 
@@ -235,7 +255,7 @@ OPTIMA: list[tuple[Callable[..., Problem], str, bool, str, tp.MiniBatchWeighter,
     (regression, "sgd", True, "project", Tilted(), 0, 0.05),
     (regression, "sgd", False, "simplex", Tilted(), 1, 0.05),
     (classification, "momentum", True, "simplex", TRIM, 0, 0.1),
-    (classification, "momentum", False, "project", Tilted(), 0, 0.05),
+    (regression, "momentum", False, "project", Tilted(), 2, 0.1),
     (regression, "adam", True, "simplex", Tilted(), 0, 0.02),
     (classification, "adam", True, "project", TRIM, 0, 0.1),
 ]
