@@ -54,6 +54,7 @@ from towpath.weighters.tow.prior import GivenBeta
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 from towpath.weighters.tow.setting import Setting
+from towpath.weighters.work import WindowWork
 
 KINDS = ("low", "high")
 LEAST_TASKS = 10.0
@@ -78,6 +79,7 @@ class Kinds:
     """
 
     wants_targets: ClassVar[bool] = True
+    plans_windows: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         formula="equal, but `1 - p_k` for a kind k (the lower or the higher of two Gaussians "
         "fitted to the last 200 losses) whose mean planned influence is below 0 by two standard "
@@ -150,6 +152,16 @@ class Kinds:
         after = RuleMemory.of(plan.weighter_state["nominal"], {})
         remembered = self._judged(after.rule, reading.influence, muted)
         return replace(plan, weighter_state=RuleMemory(after.step, remembered).plain())
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:  # noqa: ARG002
+        """Return the expected work of a window, which is trained once with the targets after steps.
+
+        Args:
+            T: number of mini-batches of the window.
+            targets: number of targets of a mini-batch, as a share of M.
+            inertia: not used, because no mini-batch is left out.
+        """
+        return WindowWork(T + T * targets)
 
     def _judged(self, rule: Memory, influence: Tensor | None, muted: Muted) -> Memory:
         """Return the rule's memory with the window's influences, and the kinds dropped by them."""
