@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from towpath.data.pool import NO_GROUP
-from towpath.reports.ranking import Effect, area_under_curve, effects
+from towpath.metrics import area_under_curve
+from towpath.reports.ranking import Effect, effects
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
 
@@ -75,8 +76,12 @@ class Audit:
     @property
     def area_under_curve(self) -> float | None:
         """The chance that a mislabelled task comes before a clean one; None if unknown."""
-        order = [-self.signal.suspicion(self.value(task)) for task in self.tasks]
-        return area_under_curve(order, [task.mislabelled for task in self.tasks])
+        bad = [task.mislabelled for task in self.tasks]
+        if not any(bad) or all(bad):
+            return None
+        return area_under_curve(
+            [self.signal.suspicion(self.value(task)) for task in self.tasks], bad
+        )
 
     @cached_property
     def classes(self) -> list[Effect]:

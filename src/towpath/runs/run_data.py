@@ -3,6 +3,7 @@
 from array import array
 from dataclasses import dataclass, field
 
+from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
 from towpath.runs.made_with import MadeWith
 from towpath.runs.plan_statistics import PlanStatistics
@@ -23,7 +24,7 @@ class Check:
     """seconds of training so far, without the validations"""
     tasks: int
     """tasks trained on so far"""
-    metric: str
+    metric: Metric
 
 
 @dataclass(frozen=True)
