@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from towpath.data import TaskShape
 from towpath.learners import ProtoNet
 from towpath.recipes.component import Component
 from towpath.recipes.components import (
@@ -17,7 +18,7 @@ from towpath.recipes.components import (
 from towpath.recipes.typed import RecipeError
 from towpath.weighters import TOW, WEIGHTERS, MiniBatchWeighter
 
-SIZES = {"channels": 1, "image_size": 16, "ways": 3, "seed": 0}
+SHAPE = TaskShape((1, 16, 16), 3)
 
 
 class OwnProtoNet(ProtoNet):
@@ -62,7 +63,8 @@ def test_data_options_are_checked_by_the_loader_and_only_those_given():
 
 def outputs(learner: Component) -> int:
     """Outputs of the backbone that a learner gets."""
-    made = make_learner(Component("mlp", {"hidden": [4]}), learner, **SIZES, allowed=["tests"])
+    mlp = Component("mlp", {"hidden": [4]})
+    made = make_learner(mlp, learner, shape=SHAPE, seed=0, allowed=["tests"])
     return list(made.parameters().values())[-1].shape[0]
 
 

@@ -4,7 +4,7 @@ from towpath.weighters.card import Card, Point
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.pds import PDS
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter, wants_targets
+from towpath.weighters.protocol import JudgingWeighter, Weighter, wants_judges, wants_targets
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
@@ -48,6 +48,7 @@ __all__ = [
     "Gamma",
     "GradientAgreement",
     "GroupDRO",
+    "JudgingWeighter",
     "MetaWeightNet",
     "MiniBatch",
     "MiniBatchWeighter",
@@ -64,5 +65,6 @@ __all__ = [
     "Uniform",
     "Weighter",
     "WeighterEntry",
+    "wants_judges",
     "wants_targets",
 ]
