@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
-from towpath.reports.audit import audit
+from towpath.reports.audit import WEIGHTS, audit
 from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.differences import differences
 from towpath.reports.reruns import paper_recipe
@@ -109,7 +109,7 @@ class Finished:
         areas = [
             found.area_under_curve
             for run in self.runs(label)
-            if (found := audit(self.records[run.folder], DETECTOR_STEPS)) is not None
+            if (found := audit(self.records[run.folder], DETECTOR_STEPS, by=WEIGHTS)) is not None
         ]
         known = [area for area in areas if area is not None]
         return statistics.fmean(known) if known else None

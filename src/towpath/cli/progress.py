@@ -62,6 +62,7 @@ class ConsoleReporter:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._steps, self._last_line = 1, 0
+        self._patience = 0
         self._validation = ""
 
     def began(self, setup: Setup, step: int) -> None:
@@ -69,6 +70,7 @@ class ConsoleReporter:
         self.close()  # of a run that failed
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
+        self._patience = recipe.validation.patience
         self._validation = ""
         name = f"{recipe.name} · {recipe.weighter.name} · seed {recipe.seed}"
         data = set_label(recipe.data.name)
@@ -125,10 +127,20 @@ class ConsoleReporter:
             self._bar.update(self._task, completed=done, total=total, description="testing")
 
     def ended(self, summary: Summary) -> None:
-        """Close the progress bar and print the test scores."""
+        """Close the progress bar and print the best validation and the test scores."""
         self.close()
         best = summary.validation
-        chosen = "" if best is None else f", parameters of step {best.step} (best validation)"
+        if summary.steps < self._steps:
+            say(
+                self.console,
+                f"  stopped early, at step {summary.steps} of {self._steps}: no new best in the "
+                f"last {self._patience} validations (validation.patience)",
+            )
+        chosen = ""
+        if best is not None:
+            metric = summary.score.metric
+            value = metric.text(metric.goodness(best.score))  # of a loss the negative is kept
+            chosen = f", parameters of step {best.step} (best validation, {value})"
         for name, score in summary.test.items():
             metric = score.metric
             say(

@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
@@ -71,6 +72,8 @@ class RunData:
     largest_loss: float = 0.0
     last: list[StepRecord] = field(default_factory=list)
     """records of the last window that was trained on"""
+    path: Path = Path()
+    """the run's folder"""
 
     @property
     def finished(self) -> bool:

@@ -49,6 +49,20 @@ def finding(study: Study) -> str:
             f"{best.label} comes to {name}{score_text(best.mean, metric)}, {study.baseline} to "
             f"{score_text(base.mean, metric)}: {gap}."
         )
+    return _alone(study)
+
+
+def _alone(study: Study) -> str:
+    """Return one sentence on a study in which nothing can be compared."""
+    for test in test_sets(study)[:1]:
+        found = list(results(study, test).values())
+        if len(found) == 1 and len(study.labels) == 1:
+            r, seeds = found[0], len(found[0].by_seed)
+            name = " %" if r.metric.percent else f" ({r.metric.words})"
+            return (
+                f"{r.label} comes to {interval_text(r.mean, r.interval, r.metric)}{name} on "
+                f"{test}, over {r.tasks} test tasks and {seeds} seed{'s' if seeds != 1 else ''}."
+            )
     return "There is nothing to compare yet."
 
 
