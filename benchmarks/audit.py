@@ -183,8 +183,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     wanted = [name for name in arguments.names if name != "audit"]
+    found = sources()
+    if not found:
+        print(f"neither Omniglot nor CUB, as zip files, is in {data_root(None)}")
     with tempfile.TemporaryDirectory() as place:
-        for name, source in sources().items():
+        for name, source in found.items():
             if not wanted or name in wanted:
                 folder = (arguments.work or Path(place)) / f"{name}-{arguments.seed}"
                 measure(name, source, folder, arguments.seed, arguments.steps)
