@@ -133,7 +133,7 @@ class Recipe:
     """number of tasks computed side by side, one thread each; no result depends on it"""
     device: str = "cpu"
     dtype: str = "float32"
-    """type of parameters and images; float64 for experiments about rounding"""
+    """type of parameters and inputs; float64 for experiments about rounding"""
 
     @classmethod
     def of(cls, mapping: Mapping[str, object]) -> "Recipe":
