@@ -47,7 +47,7 @@ def test_a_run_of_accuracies_ends_as_ever(console):
     (line,) = ended(console, IMAGES)
     assert line == (
         "  test on assays: 50.0% +-317.7 over 2 tasks, worst tenth 25.0%, 8 s of training, "
-        "parameters of step 20 (best validation)"
+        "parameters of step 20 (best validation, 75.0%)"
     )
 
 

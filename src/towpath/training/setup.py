@@ -183,10 +183,11 @@ def prepare(
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
-    require_room(recipe, shape, place.dtype.itemsize, free)
     other = _other_sets(recipe, train, data_root)
     source = trusted_source(recipe, train, other.trusted)
     stream, mixed_in = _training_stream(recipe, source.train, data_root)
+    # after the streams, which say better what is wrong with ways or shots than a size does
+    require_room(recipe, shape, place.dtype.itemsize, free)
     return Setup(
         recipe=recipe,
         learner=learner,
