@@ -7,6 +7,7 @@ from typing import Any
 from towpath.weighters.card import Card
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
+from towpath.weighters.race.race import Race
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Exploitation, Exploration
@@ -87,4 +88,6 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow-fast": _tow(TOW.fast(), tow_cards.FAST),
     "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
     "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
+    "race": WeighterEntry(Race),
+    "auto": WeighterEntry(Race),
 }
