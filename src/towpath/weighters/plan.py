@@ -95,8 +95,8 @@ class Plan:
     optimizer_state: OptimiserState = field(repr=False)
     """the pure optimiser state after the window"""
     weighter_state: dict[str, Any] = field(default_factory=dict)
-    """the weighter's state for the next window; plain numbers, strings and lists, and tensors by name
-    under the key `tensors` only"""
+    """the weighter's state for the next window: plain numbers, strings and lists, and tensors by
+    name under the key `tensors` only"""
     products: float = 0.0
     """mini-batches of Hessian products, one per task: what `adjoint="exact"` takes"""
     query_share: float = 1.0

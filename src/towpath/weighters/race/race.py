@@ -20,7 +20,7 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.race.judges import FORWARD, dealt, scores
-from towpath.weighters.race.lineup import BASELINE, line_up
+from towpath.weighters.race.lineup import line_up
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.schedule import Schedule
@@ -270,10 +270,8 @@ class Race:
         """Drop arms at half-time, choose the leader at the end, and record how they stand."""
         running = [memory.leader, *heat.branches]
         seen = {name: heat.scores[name] for name in heat.scores if heat.scores[name]}
-        if len(seen) < 2 or self.baseline not in seen:
-            found = {}
-        else:
-            found = standings(seen, self.baseline)
+        comparable = len(seen) > 1 and self.baseline in seen
+        found = standings(seen, self.baseline) if comparable else {}
         record = RaceRecord(memory.leader, {name: found[name] for name in found if name in running})
         if heat.trained >= self.length:
             winner = chosen(found, self.level) if found else None

@@ -17,7 +17,7 @@ from towpath.weighters.rules.rule import MiniBatchWeighter
 
 @dataclass(frozen=True)
 class Memories:
-    """The memories of a leader and of those who watch, each as `MiniBatchWeighter.plan` takes it."""
+    """The memories of a leader and of those who watch, each as a rule's `plan` takes it."""
 
     lead: dict[str, Any]
     watching: dict[str, dict[str, Any]]
