@@ -1,6 +1,6 @@
 """One HTML file from run folders: no script, no network, no date, so always the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,17 +15,19 @@ from towpath.reports.sections.made import made_section, theory_section
 from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.race import race_section
 from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.weights import probes_section, samples_section, weights_section
 from towpath.runs.study import Study, read_studies
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
-SECTIONS = (
+SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     results_section,
     curves_section,
     reached_section,
     time_section,
     weights_section,
+    race_section,
     planner_section,
     probes_section,
     samples_section,
@@ -82,7 +84,8 @@ def study_chapter(study: Study) -> Chapter:
         badges.append("small form of the recipe")
     if not all(run.finished for run in study.all) or study.missing:
         badges.append("not finished")
-    sections: list[Section] = [make(study) for make in SECTIONS]
+    made = [make(study) for make in SECTIONS]
+    sections: list[Section] = [section for section in made if section is not None]
     about = recipe.about if recipe else ""
     return Chapter(
         study.name, study.title, about, finding(study), badges, missing_in(study), sections

@@ -91,12 +91,12 @@ class Race:
     wants_judges: ClassVar[bool] = True
 
     rules: Mapping[str, Weighter] = field(default_factory=line_up)
-    level: float = 0.02
+    level: float = 0.2
     first: int = 40
     spacing: float = 4.0
     length: int = 50
     looks: int = 5
-    deals: int = 4
+    deals: int = 8
 
     def __post_init__(self) -> None:
         if len(self.rules) < 2:
