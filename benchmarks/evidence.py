@@ -22,7 +22,7 @@ from towpath import data
 from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
 from towpath.weighters import WEIGHTERS
-from towpath.weighters.guide import REFEREES
+from towpath.weighters.sets import REFEREES
 
 CONTESTANTS = (
     "uniform,random,exploration,exploitation,gradient-agreement,cvar,group-dro,tow,"

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import audit
 from towpath.reports.charts.figures import write_figures, write_weights
-from towpath.reports.reruns import differences, paper_recipe
+from towpath.reports.differences import differences
+from towpath.reports.reruns import paper_recipe
 from towpath.reports.sections.paper import TABLE_1
 from towpath.runs.comparison import (
     ComparedRun,

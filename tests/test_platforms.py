@@ -103,7 +103,7 @@ assert not Path("run/.lock").exists()
 """
 LOCKS = """
 from pathlib import Path
-from towpath.machine import LockedError, locked
+from towpath.runs.locking import LockedError, locked
 folder = Path("held")
 folder.mkdir()
 with locked(folder):

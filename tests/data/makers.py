@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from towpath.data import ClassEntry, ClassPool
+from towpath.data.windows import Window
 
 
 def marked_pool(groups: Mapping[str, int], images: int | list[int] = 20) -> ClassPool:
@@ -29,6 +30,20 @@ def marks(x) -> list[tuple[int, int]]:
     """(class, image) of each image of a marked pool's tensor."""
     values = (x.flatten(1) * 255).round().int()
     return [(int(row[0]), int(row[1])) for row in values]
+
+
+def contents(window: Window) -> list[list[tuple[bytes, ...]]]:
+    """The bytes of the images and labels of each task of a window."""
+    return [
+        [
+            tuple(
+                tensor.numpy().tobytes()
+                for tensor in (e.support_x, e.support_y, e.query_x, e.query_y)
+            )
+            for e in batch
+        ]
+        for batch in window
+    ]
 
 
 def picture(seed: int, mode: str = "RGB", size: tuple[int, int] = (12, 12)) -> Image.Image:

@@ -1,14 +1,9 @@
-import unicodedata
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load
-from towpath.data.glyph_scripts import SCRIPTS
-from towpath.data.glyph_shapes import FACES, face_path, faces_of, pen_distances, printed, thinned
-from towpath.data.glyphs import draw_character
 
 
 @pytest.fixture(scope="session")
@@ -65,53 +60,11 @@ def test_every_drawing_has_ink_and_paper_and_differs_from_the_others(glyphs):
             assert len(np.unique(drawn.reshape(20, -1), axis=0)) == 20, entry
 
 
-def test_drawings_depend_on_the_seed_and_on_nothing_else():
-    first = draw_character("ж", 20, seed=0)
-    draw_character("я", 20, seed=0)
-    assert np.array_equal(first, draw_character("ж", 20, seed=0))
-    assert not np.array_equal(first, draw_character("ж", 20, seed=1))
-
-
 def test_a_seed_and_a_choice_of_scripts_make_another_set():
     usual = load("glyphs", split="test", scripts=("Hebrew",), drawings=4)
     other = load("glyphs", split="test", scripts=("Hebrew",), drawings=4, seed=1)
     assert usual.images.shape == other.images.shape == (24 * 4, 1, 28, 28)
     assert not np.array_equal(usual.images, other.images)
-
-
-def test_every_character_is_a_letter_or_digit_that_the_first_face_holds():
-    seen = set()
-    for script in SCRIPTS.values():
-        for character in script.characters:
-            assert unicodedata.category(character)[0] in "LN"
-            assert faces_of(character)[0] == "DejaVuSans.ttf"
-            seen.add(character)
-    assert len(seen) == sum(len(script.characters) for script in SCRIPTS.values())
-
-
-def test_only_faces_of_the_family_are_drawn_from():
-    assert all(face.startswith("DejaVu") and face_path(face).is_file() for face in FACES)
-    assert not any("LastResort" in face for face in FACES)
-    # A code point that LastResort would answer with a placeholder has no face here.
-    assert faces_of("\U0001e900") == []
-
-
-def test_thinning_keeps_a_cross_a_cross_one_pixel_wide():
-    cross = np.zeros((1, 32, 32), dtype=bool)
-    cross[0, 13:18, 4:28] = True
-    cross[0, 4:28, 13:18] = True
-    line = thinned(cross)[0]
-    assert line[15, 8]
-    assert line[8, 15]
-    assert line[:, 8].sum() == line[8].sum() == 1
-    assert not (line & ~cross[0]).any()
-
-
-def test_the_pen_follows_the_printed_character():
-    field = pen_distances("L")[0]
-    shape = printed("L", "DejaVuSans.ttf")
-    assert (field[~shape] > 0).all()
-    assert (field == 0).sum() > 40
 
 
 def test_unknown_scripts_and_no_drawings_are_refused():

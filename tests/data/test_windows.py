@@ -7,28 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.makers import marked_pool
-from towpath.data import ClassPool, DataError, EpisodeSampler, EpisodeSpec, Windows, trusted_pool
+from tests.data.makers import contents, marked_pool
+from towpath.data import ClassPool, DataError, EpisodeSampler, EpisodeSpec, Windows
 
 POOL = marked_pool({"a": 6, "b": 9})
 SAMPLER = EpisodeSampler(POOL, EpisodeSpec(3, "any", 4, label_noise=0.4), seed=5)
 
 
-def content(window) -> list[list[tuple[bytes, ...]]]:
-    return [
-        [
-            tuple(
-                tensor.numpy().tobytes()
-                for tensor in (e.support_x, e.support_y, e.query_x, e.query_y)
-            )
-            for e in batch
-        ]
-        for batch in window
-    ]
-
-
 def take(windows, count):
-    return [content(next(windows)) for _ in range(count)]
+    return [contents(next(windows)) for _ in range(count)]
 
 
 @settings(max_examples=20, deadline=None)
@@ -81,7 +68,7 @@ def test_a_failure_in_a_worker_loses_and_repeats_nothing():
 
 def test_window_looks_anywhere_without_moving():
     windows = Windows(SAMPLER, 2, 3)
-    assert content(windows.window(4)) == take(Windows(SAMPLER, 2, 3, start=4), 1)[0]
+    assert contents(windows.window(4)) == take(Windows(SAMPLER, 2, 3, start=4), 1)[0]
     assert windows.position == 0
 
 
@@ -109,22 +96,9 @@ def test_other_processes_draw_the_same_bytes_from_the_same_file(tmp_path):
     assert found == expected
 
 
-def test_trusted_tasks_are_clean_fixed_and_apart_from_the_stream():
-    trusted = trusted_pool(POOL, SAMPLER.spec, 20, seed=5)
-    again = trusted_pool(POOL, SAMPLER.spec, 20, seed=5)
-    assert content([trusted]) == content([again])
-    assert not any(episode.info["mislabelled"] for episode in trusted)
-    stream = [SAMPLER.episode(index) for index in range(20)]
-    assert not {e for b in content([trusted]) for e in b} & {
-        e for b in content([stream]) for e in b
-    }
-
-
 @pytest.mark.parametrize(
     "wrong", [{"horizon": 0}, {"meta_batch_size": 0}, {"start": -1}, {"workers": -1}]
 )
 def test_wrong_sizes_are_refused(wrong):
     with pytest.raises(DataError, match="expected at least"):
         Windows(**{"sampler": SAMPLER, "horizon": 1, "meta_batch_size": 1} | wrong)
-    with pytest.raises(DataError, match="at least 1"):
-        trusted_pool(POOL, SAMPLER.spec, 0)

@@ -7,8 +7,8 @@ import pytest
 from tests.reports import synthetic
 from towpath.reports.blocks import Figures, Note
 from towpath.reports.sections.curves import curve_figure, curves_section
+from towpath.runs.read_studies import read_studies
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH
-from towpath.runs.study import read_studies
 
 
 def study_of(path, steps, validate):

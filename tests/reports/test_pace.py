@@ -7,8 +7,8 @@ import pytest
 from tests.reports import synthetic
 from towpath.reports.blocks import Note
 from towpath.reports.sections.pace import reached_section, time_section
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import costs, reached
-from towpath.runs.study import read_studies
 
 
 @pytest.fixture(scope="module")

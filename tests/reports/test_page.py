@@ -336,13 +336,6 @@ def test_the_papers_set_says_what_was_not_run(comparison, tmp_path, capsys):
     assert "95.94 ±0.40" in text
 
 
-def test_the_rate_of_the_theorem_is_the_optimisers_default_where_none_is_given(tmp_path):
-    recipe = synthetic.recipe(optimizer={"name": "sgd"})
-    synthetic.write_run(tmp_path / "run", recipe, "uniform", 20, validate=5)
-    page, _, _ = build([tmp_path / "run"], tmp_path / "r.html")
-    assert any(row[:1] == ["uniform"] and row[4:5] == ["0.01"] for row in page.rows)
-
-
 # --- size and speed -----------------------------------------------------------------------------
 
 

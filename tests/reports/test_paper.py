@@ -9,11 +9,9 @@ import yaml
 from tests.reports import synthetic
 from tests.reports.test_page import build, row_of
 from towpath.recipes import shipped_recipes
-from towpath.recipes.component import Component
 from towpath.recipes.reading import read_recipe
 from towpath.recipes.recipe import Recipe
 from towpath.reports import reruns
-from towpath.reports.sections import paper
 from towpath.runs.comparison_spec import SPEC, run_name
 
 MISUSED = [
@@ -94,60 +92,6 @@ def test_a_run_that_only_bears_the_recipes_name_is_shown_as_what_it_is(tmp_path)
     assert "reruns Table 1" not in text
 
 
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        (("optimizer.meta_lr", "0.001"), "optimizer.meta_lr 0.001 instead of 0.0001"),
-        (("optimizer.betas", "[0.5, 0.999]"), "optimizer.betas (0.5, 0.999) instead of"),
-        (("episodes.query", "5"), "episodes.query 5 instead of 15"),
-        (("episodes.shots", "5"), "episodes.shots 5 instead of 1"),
-        (("data.alphabets", "25"), "data.alphabets 25 instead of 30"),
-        (("data.rotations", "true"), "data.rotations true instead of false"),
-        (("backbone.name", "resnet10"), "backbone.name resnet10 instead of conv4"),
-        (("learner.first_order", "false"), "learner.first_order false instead of true"),
-        (("training.horizon", "10"), "training.horizon 10 instead of 5"),
-        (("dtype", "float64"), "dtype float64 instead of float32"),
-        (("validation.patience", "3"), "validation.patience 3 instead of 0"),
-        (("trusted.count", "20"), "trusted.count 20 instead of 0"),
-    ],
-)
-def test_every_field_counts(override, words):
-    wanted = read_recipe("omniglot-maml")
-    found = read_recipe("omniglot-maml", [override])
-    assert words in "; ".join(map(str, reruns.differences(found, wanted)))
-
-
-def test_fields_that_no_result_depends_on_do_not_count():
-    wanted = read_recipe("omniglot-maml")
-    overrides = [
-        ("seed", "7"),
-        ("threads", "16"),
-        ("device", "cuda"),
-        ("training.checkpoint_every", "1000"),
-        ("compare", "[uniform]"),
-        ("about", "mine"),
-    ]
-    assert reruns.differences(read_recipe("omniglot-maml", overrides), wanted) == ()
-
-
-def test_a_default_that_is_written_out_is_no_difference():
-    wanted = read_recipe("omniglot-maml")
-    spelt = [
-        ("backbone.filters", "32"),
-        ("optimizer.betas", "[0.9, 0.999]"),
-        ("data.image_size", "28"),
-        ("data.rotations", "false"),
-    ]
-    assert reruns.differences(read_recipe("omniglot-maml", spelt), wanted) == ()
-
-
-def test_every_field_of_a_recipe_is_compared_or_listed():
-    """A field that is added to recipes later counts until somebody lists it."""
-    fields = {key.partition(".")[0] for key in reruns.resolved(read_recipe("omniglot-maml"))}
-    assert fields >= set(Recipe().as_mapping())
-    assert {name.partition(".")[0] for name in reruns.MAY_DIFFER} <= fields
-
-
 def test_a_weighter_with_other_options_is_not_the_papers(tmp_path):
     recipe = read_recipe("omniglot-maml")
     write(tmp_path / "runs", recipe, ("tow-faithful",), weights={"beta": 1.0}, validate=5)
@@ -226,11 +170,6 @@ def test_other_learners_of_the_any_shot_table_are_filled_once_they_have_a_recipe
 def build_any_shot(path, recipe):
     write(path / "runs", recipe, ("uniform",), validate=5)
     return build([path / "runs"], path / "paper.html", of_paper=True)
-
-
-def test_the_papers_tow_is_named_in_one_place_only():
-    assert paper.METHODS["tow"] == "tow-faithful"
-    assert [reruns.method_of(Component(name)) for name in ("tow", "tow-faithful")] == ["", "tow"]
 
 
 def test_every_weighter_that_plans_towards_targets_is_told_to_be_outside_the_theorem(tmp_path):

@@ -16,7 +16,7 @@ from towpath.reports.sections.planner import (
     planner_section,
 )
 from towpath.runs.plan_statistics import PlanStatistics
-from towpath.runs.study import read_studies
+from towpath.runs.read_studies import read_studies
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from towpath.reports.tables import _row
 from towpath.runs.comparison import RESULT, compared, read_comparison, write_comparison
 from towpath.runs.comparison_spec import ComparisonSpec
 from towpath.runs.folder import RunFolder
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import results
 from towpath.runs.scores import SeedDifferences
-from towpath.runs.study import read_studies
 
 
 @pytest.fixture(scope="module")

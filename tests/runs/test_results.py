@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.reports import synthetic
+from towpath.runs.read_studies import read_studies
 from towpath.runs.results import costs, curve, reached, results
 from towpath.runs.results import test_sets as sets_of
 from towpath.runs.scores import SeedDifferences, half_width
 from towpath.runs.smoothing import moving_average
-from towpath.runs.study import read_studies
 
 
 @pytest.fixture(scope="module")

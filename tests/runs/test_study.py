@@ -1,62 +1,40 @@
-"""Which runs belong together, under which labels, and what is missing of them."""
-
-import shutil
-
-import pytest
+"""A study: what several weighters on one recipe have in common, and how they are shown."""
 
 from tests.reports import synthetic
-from towpath.recipes.typed import RecipeError
-from towpath.runs.study import read_studies, same_setting
+from towpath.runs.read import read_run
+from towpath.runs.run_data import RunData
+from towpath.runs.study import Study
 
 
-@pytest.fixture
-def comparison(tmp_path):
-    weighters, seeds = ("tow", "uniform"), (0, 1)
-    return synthetic.write_comparison(tmp_path / "c", 6, weighters=weighters, seeds=seeds)
+def run(name, **changes):
+    found = RunData(name, synthetic.recipe())
+    for field, value in changes.items():
+        setattr(found, field, value)
+    return found
 
 
-def test_a_comparison_is_a_study_in_the_order_asked_for(comparison):
-    (study,) = read_studies([comparison, comparison])
-    assert study.labels == ["tow", "uniform"]
-    assert study.baseline == "uniform"
-    assert [run.seed for run in study.seeds("tow")] == [0, 1]
-    assert [study.colour(label) for label in study.labels] == [0, 1]
-    assert study.missing == []
-    assert study.has_wrong_labels
-    assert not study.synthetic
+def test_the_baseline_is_uniform_or_else_the_first():
+    assert Study("s", "s", {"tow": [], "uniform": []}).baseline == "uniform"
+    assert Study("s", "s", {"tow": [], "cvar": []}).baseline == "tow"
 
 
-def test_runs_that_were_not_begun_or_are_others_are_missing(comparison):
-    shutil.rmtree(comparison / "tow-seed1")
-    shutil.rmtree(comparison / "tow-seed0")
-    shutil.copytree(comparison / "uniform-seed0", comparison / "tow-seed0")
-    (study,) = read_studies([comparison])
-    assert study.runs["tow"] == []
-    assert any("holds another run than its name says" in line for line in study.missing)
-    assert "tow-seed1: not begun." in study.missing
+def test_a_weighter_weighs_if_one_of_its_seeds_does():
+    flat, moved = run("a", deviations=[(1, 0.0)]), run("b", deviations=[(1, 0.3)])
+    study = Study("s", "s", {"uniform": [flat], "tow": [flat, moved]})
+    assert study.weighing == ["tow"]
+    assert study.all == [flat, flat, moved]
 
 
-def test_single_runs_of_one_setting_are_one_study_and_keep_their_folders_apart(tmp_path):
-    recipe = synthetic.recipe()
-    for name, weighter, seed in (("a", "tow", 0), ("b", "uniform", 0), ("c", "tow", 0)):
-        synthetic.write_run(tmp_path / name, recipe, weighter, 6, seed=seed)
-    synthetic.write_run(tmp_path / "d", synthetic.recipe(training={"steps": 9}), "tow", 6)
-    one, other = read_studies([tmp_path])
-    assert one.labels == ["uniform", "a", "c"]
-    assert other.labels == ["tow"]
-    assert one.name != other.name
+def test_a_small_budget_is_told_by_its_steps():
+    recipe = synthetic.recipe(training={"steps": 40}, small={"training.steps": 40})
+    assert Study("s", "s", {"tow": [run("a", recipe=recipe)]}).shortened
+    whole = synthetic.recipe(training={"steps": 400}, small={"training.steps": 40})
+    assert not Study("s", "s", {"tow": [run("a", recipe=whole)]}).shortened
+    assert not Study("s", "s", {"tow": [RunData("unread")]}).shortened
 
 
-def test_settings_are_the_same_but_for_weighter_and_seed():
-    one = synthetic.recipe()
-    assert same_setting(one, synthetic.recipe(seed=5, weighter={"name": "tow"}))
-    assert not same_setting(one, synthetic.recipe(training={"steps": 7}))
-    assert not same_setting(one, None)
-
-
-def test_what_holds_no_run_is_refused(tmp_path):
-    (tmp_path / "notes.txt").touch()
-    with pytest.raises(RecipeError, match="holds neither"):
-        read_studies([tmp_path])
-    with pytest.raises(RecipeError, match="is not a folder"):
-        read_studies([tmp_path / "notes.txt"])
+def test_only_finished_seeds_are_shown_where_there_are_any(tmp_path):
+    synthetic.write_run(tmp_path / "done", synthetic.recipe(), "tow", 5)
+    done, running = read_run(tmp_path / "done"), run("running")
+    assert Study("s", "s", {"tow": [running, done]}).seeds("tow") == [done]
+    assert Study("s", "s", {"tow": [running]}).seeds("tow") == [running]

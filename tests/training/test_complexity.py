@@ -10,7 +10,7 @@ from towpath.backbones import MLP
 from towpath.data import EpisodeSampler, EpisodeSpec, Windows, load
 from towpath.reports.page import write_report
 from towpath.training.complexity import PaperCost
-from towpath.training.step import plan_statistics
+from towpath.training.plan_statistics import plan_statistics
 
 from .runs import records, run, tiny
 

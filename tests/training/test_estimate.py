@@ -7,9 +7,11 @@ from tests.training.runs import tiny
 from towpath.cli.main import main
 from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
-from towpath.training.estimate import TRIALS, estimate, window_work
+from towpath.training.estimate import estimate
 from towpath.training.setup import prepare
 from towpath.weighters import TOW
+from towpath.weighters.tow.work import TRIALS
+from towpath.weighters.work import window_work
 
 
 def test_the_estimate_multiplies_what_it_measured():

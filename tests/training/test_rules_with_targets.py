@@ -8,10 +8,12 @@ from tests.training.ahead import Ahead
 from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets
 from towpath.training import Recipe, RecipeError, resume, train
-from towpath.training.estimate import PRODUCT, estimate, window_work
+from towpath.training.estimate import estimate
 from towpath.training.setup import prepare
 from towpath.weighters import WEIGHTERS
+from towpath.weighters.pds import PRODUCT
 from towpath.weighters.rules.site import FORWARD
+from towpath.weighters.work import window_work
 
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
@@ -58,8 +60,8 @@ def test_a_rule_without_its_trusted_tasks_is_refused():
 RULES = ("l2rw", "opus", "mwl-maml", "alpha-maml", "auto-lambda", "meta-weight-net", "doge", "ats")
 
 
-@pytest.mark.parametrize("name", [*RULES, USERS])
-def test_the_estimate_counts_the_targets(name):
+def planned(name):
+    """A run's setup, the plan of its first window, and the work that was expected of it."""
     setup = prepare(tiny(name), allowed=["tests"])
     window, targets = setup.window(0, 40)
     assert targets is not None
@@ -68,20 +70,19 @@ def test_the_estimate_counts_the_targets(name):
         setup.objective, start.params, start.optimizer, window, targets=targets
     )
     work = window_work(setup.weighter, len(window), len(targets[0]) / len(window[0]))
+    return setup, plan, work
+
+
+@pytest.mark.parametrize("name", [*RULES, USERS])
+def test_the_estimate_counts_the_targets(name):
+    setup, plan, work = planned(name)
     assert plan.evaluations == pytest.approx(work.evaluations + FORWARD * work.forwards)
-    P = sum(p.numel() for p in start.params.values())
+    P = sum(p.numel() for p in setup.start.params.values())
     assert estimate(setup).plan_bytes == (2 + 2 + 2) * P * 4
 
 
 def test_the_estimate_of_pds_counts_both_ways_through_the_window():
-    setup = prepare(tiny("pds"))
-    window, targets = setup.window(0, 40)
-    assert targets is not None
-    start = setup.start
-    plan = setup.weighter.plan(
-        setup.objective, start.params, start.optimizer, window, targets=targets
-    )
-    work = window_work(setup.weighter, len(window), len(targets[0]) / len(window[0]))
+    _, plan, work = planned("pds")
     assert plan.evaluations + PRODUCT * plan.products == pytest.approx(work.evaluations)
 
 

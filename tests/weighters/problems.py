@@ -285,6 +285,27 @@ def windows(
     return window, [[make(False) for _ in range(targets)] for _ in range(T)]
 
 
+def drawing(seed: int) -> Callable[..., Tensor]:
+    """Draws normal numbers of any shape, the same for the same seed."""
+    g = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=F64, generator=g)
+
+    return draw
+
+
+def tanh_params(
+    draw: Callable[..., Tensor], inputs: int, hidden: int, outputs: int
+) -> dict[str, Tensor]:
+    """The parameters that `tanh_net` starts from."""
+    return {
+        "w1": 0.7 * draw(inputs, hidden),
+        "b1": 0.1 * draw(hidden),
+        "w2": 0.7 * draw(hidden, outputs),
+    }
+
+
 def regression(
     T: int = 3,
     M: int = 4,
@@ -299,11 +320,7 @@ def regression(
     **options: Any,
 ) -> Problem:
     """Tanh networks fitted to tasks about one teacher; bad tasks have the wrong sign."""
-    g = torch.Generator().manual_seed(seed)
-
-    def draw(*shape: int) -> Tensor:
-        return torch.randn(*shape, dtype=F64, generator=g)
-
+    draw = drawing(seed)
     teacher = draw(inputs, 1)
 
     def make(wrong: bool) -> Task:
@@ -311,11 +328,7 @@ def regression(
         y = torch.sin(x @ (teacher + 0.3 * draw(inputs, 1)))
         return x, (-y if wrong else y)
 
-    params = {
-        "w1": 0.7 * draw(inputs, hidden),
-        "b1": 0.1 * draw(hidden),
-        "w2": 0.7 * draw(hidden, 1),
-    }
+    params = tanh_params(draw, inputs, hidden, 1)
     window, goals = windows(make, T, M, bad=bad, targets=targets)
     options = options or {"lr": 0.3 if optimizer == "sgd" else 0.03}
     return Problem(tanh_net, "mse", params, window, goals, optimizer, options)
@@ -335,11 +348,7 @@ def classification(
     **options: Any,
 ) -> Problem:
     """Tanh networks with softmax outputs; bad tasks have permuted labels."""
-    g = torch.Generator().manual_seed(seed)
-
-    def draw(*shape: int) -> Tensor:
-        return torch.randn(*shape, dtype=F64, generator=g)
-
+    draw = drawing(seed)
     centres = 1.5 * draw(ways, 2)
 
     def make(wrong: bool) -> Task:
@@ -347,11 +356,7 @@ def classification(
         x = centres[labels] + 0.5 * draw(samples, 2)
         return x, (labels + 1) % ways if wrong else labels
 
-    params = {
-        "w1": 0.7 * draw(2, hidden),
-        "b1": 0.1 * draw(hidden),
-        "w2": 0.7 * draw(hidden, ways),
-    }
+    params = tanh_params(draw, 2, hidden, ways)
     window, goals = windows(make, T, M, bad=bad, targets=targets)
     options = options or {"lr": 0.5 if optimizer == "sgd" else 0.05}
     return Problem(tanh_net, "cross_entropy", params, window, goals, optimizer, options)

@@ -1,10 +1,10 @@
-"""Every weighter has a card; named sets of weighters; the command that prints them."""
+"""Every weighter has a card; the command that prints them."""
 
 import pytest
 
 from towpath.cli.main import main
 from towpath.weighters import WEIGHTERS
-from towpath.weighters.guide import REFEREES, expanded, factorial_table
+from towpath.weighters.guide import factorial_table
 
 
 @pytest.mark.parametrize("name", WEIGHTERS)
@@ -22,21 +22,6 @@ def test_a_card_says_something_on_every_line(name):
 def test_the_factorial_view_holds_the_points_that_a_reader_will_look_for():
     names = [line.split("|")[1].strip() for line in factorial_table().splitlines()[2:]]
     assert {"l2rw", "opus", "pds", "tow-targets"} <= set(names)
-
-
-def test_sets_of_weighters_leave_out_what_the_recipe_cannot_give():
-    assert expanded(["all"], trusted=True, mislabelled=True) == list(WEIGHTERS)
-    assert expanded(["referee"], trusted=True, mislabelled=True) == list(REFEREES)
-    assert set(REFEREES) <= set(WEIGHTERS)
-    free = expanded(["all"], trusted=False, mislabelled=False)
-    assert "oracle" not in free
-    assert not {"l2rw", "pds", "ats", "tow-targets", "trusted-only", "fine-tune"} & set(free)
-    assert {"uniform", "mixture", "tow"} <= set(free)
-    words = ["trim:keep=0.6", "uniform", "referee"]
-    given = expanded(words, trusted=False, mislabelled=True)
-    assert given[:2] == words[:2]
-    assert given.count("uniform") == 1
-    assert given[-1] == "oracle"
 
 
 def test_the_command_lists_and_shows_them(capsys):

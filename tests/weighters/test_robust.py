@@ -1,4 +1,4 @@
-"""CVaR, group DRO, gradient agreement and the oracle against their formulas."""
+"""CVaR, group DRO and gradient agreement against their formulas."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from towpath import CVaR, GradientAgreement, GroupDRO, MiniBatch, Oracle
+from towpath import CVaR, GradientAgreement, GroupDRO, MiniBatch
 
 losses_of = st.lists(st.floats(0, 10), min_size=1, max_size=8)
 
@@ -81,12 +81,6 @@ def test_gradient_agreement_is_the_double_sum_of_inner_products(seed, M):
 def test_vanishing_gradients_agree_uniformly():
     w, _ = weigh(GradientAgreement(), [1.0, 2.0])
     assert w.tolist() == [0.5, 0.5]
-
-
-def test_the_oracle_drops_what_is_marked_and_nothing_else():
-    infos = [{"mislabelled": True}, {"mislabelled": False}, {}]
-    assert weigh(Oracle(), [1.0, 2.0, 3.0], infos=infos)[0].tolist() == [0.0, 0.5, 0.5]
-    assert weigh(Oracle(), [1.0], infos=infos[:1])[0].tolist() == [0.0]
 
 
 @pytest.mark.parametrize("make", [lambda: CVaR(0.0), lambda: CVaR(1.5), lambda: GroupDRO(-1.0)])

@@ -7,7 +7,7 @@ stage, ResNet18 two. Larger networks overfit on few shots, hence the dropout aft
 the paper regularises its ResNet-10, without naming a rate).
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -114,31 +114,31 @@ class ResNet(nn.Module):
         return outputs
 
 
-class ResNet10(ResNet):
+class _ResNetOfOneSize(ResNet):
+    """A `ResNet` whose class says how many blocks a stage has."""
+
+    blocks_a_stage: ClassVar[int]
+
+    def __init__(
+        self,
+        channels: int = 3,
+        ways: int | None = 5,
+        image_size: int | tuple[int, int] = 84,
+        filters: Annotated[int, Range(1, 65_536)] = 64,
+        dropout: float = 0.1,
+        norm: Norm = "batch",
+    ) -> None:
+        n = self.blocks_a_stage
+        super().__init__((n, n, n, n), channels, ways, image_size, filters, dropout, norm)
+
+
+class ResNet10(_ResNetOfOneSize):
     """A `ResNet` with one basic block in each stage: 4.9 million parameters with 64 filters."""
 
-    def __init__(
-        self,
-        channels: int = 3,
-        ways: int | None = 5,
-        image_size: int | tuple[int, int] = 84,
-        filters: Annotated[int, Range(1, 65_536)] = 64,
-        dropout: float = 0.1,
-        norm: Norm = "batch",
-    ) -> None:
-        super().__init__((1, 1, 1, 1), channels, ways, image_size, filters, dropout, norm)
+    blocks_a_stage = 1
 
 
-class ResNet18(ResNet):
+class ResNet18(_ResNetOfOneSize):
     """A `ResNet` with two basic blocks in each stage: 11.2 million parameters with 64 filters."""
 
-    def __init__(
-        self,
-        channels: int = 3,
-        ways: int | None = 5,
-        image_size: int | tuple[int, int] = 84,
-        filters: Annotated[int, Range(1, 65_536)] = 64,
-        dropout: float = 0.1,
-        norm: Norm = "batch",
-    ) -> None:
-        super().__init__((2, 2, 2, 2), channels, ways, image_size, filters, dropout, norm)
+    blocks_a_stage = 2

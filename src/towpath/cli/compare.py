@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Compare the weighters that the command line or the recipe names, in a new folder."""
-    from towpath.weighters.guide import expanded
+    from towpath.weighters.sets import expanded
 
     recipe = chosen_recipe(arguments)
     names = arguments.weighters.split(",") if arguments.weighters else recipe.compare

@@ -30,8 +30,8 @@ from towpath.wording import say
 if TYPE_CHECKING:
     from PIL import Image
 
+    from towpath.data.data_set import DataSet
     from towpath.data.pool import ClassPool
-    from towpath.data.registry import DataSet
 
 _EPISODES_SHOWN = 3
 SHEET_SIGNATURE = b"Software\0towpath"
@@ -107,13 +107,11 @@ def list_sets(arguments: argparse.Namespace, console: Console) -> None:
 
 def _where(entry: "DataSet", folder: Path) -> str:
     """Return where a set is in the data folder, or how to get it."""
-    from towpath.data.registry import cached_splits
-
     if entry.built_in:
         return "built in, drawn on first use"
     sources = entry.sources(folder)
     if sources:
-        decoded = ", decoded" if cached_splits(entry.name, folder) else ""
+        decoded = ", decoded" if entry.is_decoded(folder) else ""
         return ", ".join(os.path.relpath(path, folder) for path in sources) + decoded
     fetchable = f"towpath data fetch {entry.name}" if entry.files else "to be got by hand"
     return f"not there ({fetchable})"

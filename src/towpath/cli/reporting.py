@@ -1,4 +1,4 @@
-"""Progress while a command trains, and how to resume a run that was stopped."""
+"""Progress on the console while a command trains, down to its last line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
     from towpath.data.registry import SETS, load, present
-    from towpath.data.sampler import EpisodeSampler, Summary
+    from towpath.data.sampler import EpisodeSampler
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.summary import Summary
+    from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
-    from towpath.data.windows import Windows, trusted_pool
+    from towpath.data.windows import Windows
 
 __all__ = [
     "SETS",
@@ -40,9 +42,11 @@ __getattr__, __dir__ = exports(
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
         "towpath.data.registry": ("SETS", "load", "present"),
-        "towpath.data.sampler": ("EpisodeSampler", "Summary"),
+        "towpath.data.sampler": ("EpisodeSampler",),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.summary": ("Summary",),
+        "towpath.data.trusted": ("trusted_pool",),
         "towpath.data.verification": ("verify",),
-        "towpath.data.windows": ("Windows", "trusted_pool"),
+        "towpath.data.windows": ("Windows",),
     },
 )

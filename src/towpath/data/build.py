@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.cache import Blueprint, StoredClass, StoredSet, stored
+from towpath.data.cache import Blueprint, StoredClass, StoredSet, is_stored, stored
 from towpath.data.errors import DataError
 from towpath.data.images import decode
 from towpath.data.pool import SPLITS, ClassEntry, ClassPool
@@ -113,6 +113,11 @@ def read_source(path: Path, reading: Reading, find: Callable[[Source], Found]) -
         return Blueprint(tuple(classes), shape, fill, found.notes)
 
     return stored(reading.name, cache_key(path, reading), blueprint)
+
+
+def is_decoded(path: Path, reading: Reading) -> bool:
+    """Return whether the cache has what `read_source` would return for this source."""
+    return is_stored(reading.name, cache_key(path, reading))
 
 
 def _order(listing: Listing) -> tuple[str, str, str]:

@@ -14,10 +14,13 @@ from towpath.data.build import (
     Listing,
     Reading,
     check_split,
+    is_decoded,
     read_source,
     split_pool,
 )
 from towpath.data.cache import StoredSet
+from towpath.data.data_set import DataSet
+from towpath.data.download import RemoteFile
 from towpath.data.errors import DataError
 from towpath.data.images import is_image_name
 from towpath.data.locations import data_root
@@ -26,6 +29,7 @@ from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.source import Source
 
 STEM = "cub"
+_FILES = "https://data.caltech.edu/records/65de6-vp158/files"
 _MEMBER = re.compile(r"(?:^|/)(\d{3})\.([^/]+)/[^/]+$")
 _LAYOUT = "CUB_200_2011/images/<NNN.Name>/<file>.jpg"
 
@@ -92,3 +96,33 @@ def load_cub(
             "Run `towpath data fetch cub`, or put it there yourself.",
         )
     return split_pool("cub", load_all(path, image_size), split)
+
+
+def _sources(root: Path) -> list[Path]:
+    path = find_source(root)
+    return [] if path is None else [path]
+
+
+def _is_decoded(root: Path) -> bool:
+    path = find_source(root)
+    return path is not None and is_decoded(path, reading(84))
+
+
+CUB = DataSet(
+    "cub",
+    "photographs of birds, CUB-200-2011 (Wah et al. 2011)",
+    "Caltech: research only",
+    "200 classes, 50 of them for testing; 11,788 images, resized to 84x84",
+    load_cub,
+    _sources,
+    "By hand: save CUB_200_2011.tgz from data.caltech.edu/records/65de6-vp158 into the "
+    "data folder.",
+    (
+        RemoteFile(
+            "CUB_200_2011.tgz",
+            "md5:97eceeb196236b17998738112f37df78",
+            (f"{_FILES}/CUB_200_2011.tgz?download=1", f"{_FILES}/CUB_200_2011.tgz"),
+        ),
+    ),
+    is_decoded=_is_decoded,
+)

@@ -17,10 +17,12 @@ from towpath.data.build import (
     Listing,
     Reading,
     check_split,
+    is_decoded,
     read_source,
     split_pool,
 )
 from towpath.data.cache import StoredSet
+from towpath.data.data_set import DataSet
 from towpath.data.errors import DataError
 from towpath.data.images import is_image_name
 from towpath.data.locations import data_root
@@ -147,3 +149,27 @@ def load_mini_imagenet(
             raise refuse_pickle(pickled, LAYOUTS)
         raise missing("mini-ImageNet", folder, f"mini-imagenet/ or .zip with {LAYOUTS}", _MANUAL)
     return split_pool("mini-imagenet", load_all(path, image_size), split)
+
+
+def _sources(root: Path) -> list[Path]:
+    path = find_source(root)
+    return [] if path is None else [path]
+
+
+def _is_decoded(root: Path) -> bool:
+    path = find_source(root)
+    return path is not None and is_decoded(path, reading(84))
+
+
+MINI_IMAGENET = DataSet(
+    "mini-imagenet",
+    "photographs, 100 classes of ImageNet (Vinyals et al. 2016)",
+    "ImageNet terms: research only",
+    "64 / 16 / 20 classes, 600 images each in full, 84x84",
+    load_mini_imagenet,
+    _sources,
+    "ImageNet's terms ask for a form, so it cannot be fetched: get it from image-net.org "
+    "(or a colleague who has), and put the archive or folder, named mini-imagenet, in the "
+    "data folder.",
+    is_decoded=_is_decoded,
+)

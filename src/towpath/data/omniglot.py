@@ -20,10 +20,13 @@ from towpath.data.build import (
     Listing,
     Reading,
     check_split,
+    is_decoded,
     read_source,
     split_pool,
 )
 from towpath.data.cache import StoredSet
+from towpath.data.data_set import DataSet
+from towpath.data.download import RemoteFile
 from towpath.data.errors import DataError
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing
@@ -44,6 +47,8 @@ TRAINING_ALPHABETS = (25, 30)
 VALIDATION_SHARE = 1 / 5
 VALIDATION_LEAST = 5
 PARTS = {"background": "images_background", "evaluation": "images_evaluation"}
+_RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
+_GITHUB = "https://github.com/brendenlake/omniglot/raw/master/python"
 _MEMBER = re.compile(r"(?:^|/)images_(?:background|evaluation)/([^/]+)/([^/]+)/[^/]+\.png$")
 _BARE = re.compile(r"^([^/]+)/([^/]+)/[^/]+\.png$")
 _EXPECTED = "images_background.zip and images_evaluation.zip, or the folders they unpack to"
@@ -170,3 +175,36 @@ def load_omniglot(
         stored = with_every_alphabet(stored)
     pool = split_pool("omniglot", stored, split, ink_is_one=True)
     return pool.with_rotations() if rotations else pool
+
+
+def _sources(root: Path) -> list[Path]:
+    return [path for part in PARTS if (path := find_part(root, part))]
+
+
+def _is_decoded(root: Path) -> bool:
+    found = {part: path for part in PARTS if (path := find_part(root, part))}
+    return bool(found) and all(is_decoded(path, reading(part, 28)) for part, path in found.items())
+
+
+def _file(part: str, md5: str) -> RemoteFile:
+    name = f"{PARTS[part]}.zip"
+    return RemoteFile(name, f"md5:{md5}", (f"{_RAW}/{name}", f"{_GITHUB}/{name}"))
+
+
+OMNIGLOT = DataSet(
+    "omniglot",
+    "handwritten characters of 50 alphabets (Lake et al. 2015)",
+    "MIT",
+    "964 + 659 characters of 30 + 20 alphabets, 20 images each",
+    load_omniglot,
+    _sources,
+    "By hand: save images_background.zip and images_evaluation.zip from the python/ folder "
+    "of github.com/brendenlake/omniglot into omniglot/ of the data folder.",
+    (
+        _file("background", "68d2efa1b9178cc56df9314c21c6e718"),
+        _file("evaluation", "6b91aef0f799c5bb55b94e3f2daec811"),
+    ),
+    "omniglot",
+    ink_is_one=True,
+    is_decoded=_is_decoded,
+)

@@ -13,52 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from towpath.data.draw import Draw
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
 from towpath.data.spec import ANY_SHOT_HIGH, ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
+from towpath.data.summary import Summary
 from towpath.wording import nearest
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """What a task consists of: classes by position in the pool, and image rows of each class."""
-
-    index: int
-    group: str  # the group all classes are of; "" for a task across groups
-    classes: tuple[int, ...]  # [ways]
-    support: tuple[NDArray[np.int64], ...]  # per class, its k rows
-    query: tuple[NDArray[np.int64], ...]  # per class, its query rows
-    support_y: NDArray[np.int64]  # [S]
-    query_y: NDArray[np.int64]  # [Q]
-    capped: tuple[bool, ...]  # per class: fewer shots than drawn, for want of images
-    mislabelled: bool
-
-    @property
-    def shots(self) -> tuple[int, ...]:
-        """The number of support images of each class."""
-        return tuple(len(rows) for rows in self.support)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Statistics of a range of episodes: how many were of which group, capped or mislabelled."""
-
-    episodes: int
-    groups: dict[str, int]
-    mislabelled: int
-    capped_episodes: int  # at least one class had fewer shots than drawn
-    capped_classes: int
-    classes: int
-
-    def sentence(self) -> str:
-        """Return the statistics as a sentence for people."""
-        return (
-            f"{self.episodes:,} episodes: shots capped in {self.capped_episodes:,} "
-            f"({self.capped_classes:,} of {self.classes:,} classes drawn), "
-            f"{self.mislabelled:,} mislabelled on purpose"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,17 +209,7 @@ class EpisodeSampler:
 
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks of these episodes; no image is read."""
-        groups: dict[str, int] = {}
-        episodes = mislabelled = capped_episodes = capped_classes = 0
-        for index in indices:
-            draw = self.draw(index)
-            episodes += 1
-            groups[draw.group] = groups.get(draw.group, 0) + 1
-            mislabelled += draw.mislabelled
-            capped_episodes += any(draw.capped)
-            capped_classes += sum(draw.capped)
-        drawn = episodes * self.spec.ways
-        return Summary(episodes, groups, mislabelled, capped_episodes, capped_classes, drawn)
+        return Summary.of(self.draw(index) for index in indices)
 
 
 def _permuted(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Windows of T x M episodes, in order and resumable; and pools of trusted tasks.
+"""Windows of T x M episodes, in order and resumable.
 
 Window w has the episodes w*T*M .. (w+1)*T*M - 1 of its sampler, as T lists of M. Worker threads
 prepare windows ahead; every episode is a function of its index, so their number changes nothing but
@@ -8,16 +8,14 @@ the time.
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from types import TracebackType
 
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
-from towpath.data.pool import ClassPool
 from towpath.data.sampler import EpisodeSampler
-from towpath.data.spec import EpisodeSpec
 
 Window = list[list[Episode]]
+"""T mini-batches of M episodes."""
 
 
 class Windows(Iterator[Window]):
@@ -105,21 +103,3 @@ class Windows(Iterator[Window]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def trusted_pool(pool: ClassPool, spec: EpisodeSpec, count: int, seed: int = 0) -> list[Episode]:
-    """Draw trusted tasks with clean labels, independent of the tasks of training.
-
-    Their `info` marks them as trusted, so that they are not taken for tasks of an evaluation.
-
-    Args:
-        pool: the classes to draw from.
-        spec: what the tasks look like; its label noise is ignored.
-        count: how many tasks.
-        seed: decides the tasks.
-    """
-    if count < 1:
-        raise DataError(f"count is {count}; expected at least 1 trusted task. Correct it.")
-    sampler = EpisodeSampler(pool, replace(spec, label_noise=0.0), seed, stream="trusted")
-    drawn = [sampler.episode(index) for index in range(count)]
-    return [replace(task, info={**task.info, "trusted": True}) for task in drawn]

@@ -12,9 +12,10 @@ from typing import TypeVar
 
 import torch
 
-from towpath.objective.draws import Generators, derived_seed, evaluating, seed_generators
+from towpath.objective.draws import Generators, derived_seed, seed_generators
 from towpath.objective.live import rewinder
 from towpath.objective.source import Answer, Ask, TaskSource
+from towpath.objective.turns import evaluating
 
 Collected = TypeVar("Collected")
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import torch
 
 from towpath.learners import Learner
-from towpath.objective.draws import become_helper
+from towpath.objective.turns import become_helper
 
 Answer = TypeVar("Answer")
 Modes = tuple[bool, ...]

@@ -11,14 +11,18 @@ from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
-from towpath.reports.sections.made import made_section, theory_section
+from towpath.reports.sections.episodes import episodes_section
+from towpath.reports.sections.made import made_section
 from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
+from towpath.reports.sections.probes import probes_section
 from towpath.reports.sections.race import race_section
 from towpath.reports.sections.results import finding, results_section
-from towpath.reports.sections.weights import probes_section, samples_section, weights_section
-from towpath.runs.study import Study, read_studies
+from towpath.reports.sections.theory import theory_section
+from towpath.reports.sections.weights import weights_section
+from towpath.runs.read_studies import read_studies
+from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
@@ -30,7 +34,7 @@ SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     race_section,
     planner_section,
     probes_section,
-    samples_section,
+    episodes_section,
     theory_section,
     made_section,
 )

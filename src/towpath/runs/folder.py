@@ -18,12 +18,12 @@ from typing import TypeVar
 import yaml
 
 from towpath.files import new_folder, write
-from towpath.machine import LOCK_FILE, LockedError, locked
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.identity import Identity
+from towpath.runs.locking import LOCK_FILE, LockedError, locked
 from towpath.runs.made_with import MadeWith
 from towpath.runs.plain import JsonObject, json_digest, json_file, object_of
 from towpath.runs.record_file import CutOffRecordError, read_records

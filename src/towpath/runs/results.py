@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from towpath.runs.read import Check, RunData
+from towpath.runs.run_data import Check, RunData
 from towpath.runs.scores import PairedDifference, Score, SeedDifferences
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study

@@ -1,9 +1,9 @@
 """The expected cost of a run, estimated before it starts.
 
-Work is counted (T evaluations for the nominal, T-1 for each trial, T-1 sketches for each iteration)
-and calibrated by one short measurement: a mini-batch evaluated, sketched, and evaluated in part. A
-plan keeps about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is refused
-before it begins.
+The weighter says how much work a window is (`towpath.weighters.work`), and one short measurement
+says how long that takes: a mini-batch evaluated, sketched, and evaluated in part. A plan keeps
+about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is refused before it
+begins.
 """
 
 import statistics
@@ -21,31 +21,15 @@ from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
-from towpath.weighters import PDS, TOW, MiniBatchWeighter, Weighter, wants_targets
+from towpath.weighters import wants_targets
 from towpath.weighters.rules.site import FORWARD
+from towpath.weighters.work import plans_windows, window_work
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
 MEASURED_BATCHES = 4
 PLAN_COPIES = 3
 """numbers kept by a plan, in units of T M P"""
-PRODUCT = 5.5
-"""a Hessian product over an evaluation of a loss and its gradient: from one measurement of PDS on a
-Conv4 ProtoNet (`python -m benchmarks weighters`), 6.0 of uniform at T = 3"""
-TRIALS = 1.2
-"""trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
-
-
-@dataclass(frozen=True)
-class WindowWork:
-    """The work of one window, counted in mini-batches of M tasks."""
-
-    evaluations: float
-    sketches: float = 0.0
-    parts: float = 0.0
-    """evaluations on a part of the query sets"""
-    forwards: float = 0.0
-    """forward passes over whole mini-batches"""
 
 
 @dataclass(frozen=True)
@@ -69,37 +53,6 @@ class Estimate:
     def seconds(self) -> float:
         """The expected seconds of the whole run, validation and test included."""
         return self.training_seconds + self.evaluation_seconds
-
-
-def window_work(
-    weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
-) -> WindowWork:
-    """Return the expected work of a window.
-
-    Args:
-        weighter: the weighter that plans it.
-        T: number of mini-batches of the window.
-        targets: number of targets of a mini-batch, as a share of M.
-        inertia: `inertia` of the optimiser, by which a plan on a part of the query sets decides how
-            many mini-batches it leaves out.
-    """
-    if isinstance(weighter, MiniBatchWeighter):
-        seen = T * (1 + targets) if weighter.looks_at_features else 0.0
-        return WindowWork(T + T * targets * weighter.target_evaluations, forwards=seen)
-    if isinstance(weighter, PDS):  # scored, then trained
-        return WindowWork(2 * T + T * targets + PRODUCT * (T - 1))
-    if not isinstance(weighter, TOW) or weighter.iterations == 0:
-        return WindowWork(T)
-    if weighter.on_a_part:
-        parts = T - 1 - weighter.coasting(T, inertia, targets > 0)
-        watched = 0.0 if targets else 0.5 * weighter.share(False) * parts  # every other task
-        return WindowWork(T + T * targets, parts=parts, forwards=watched + T * targets)
-    trials = TRIALS * weighter.iterations
-    sketched = 0.0 if weighter.curvature == "none" else float(weighter.probes)
-    # targets are counted after every step, the last one included
-    evaluations = T + trials * (T - 1) + (1 + trials) * T * targets
-    sketches = sketched * (1 + trials - TRIALS) * (T - 1 + T * targets)
-    return WindowWork(evaluations, sketches)
 
 
 def estimate(setup: Setup, steps: int | None = None) -> Estimate:
@@ -138,9 +91,8 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
         sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
         sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
         seconds += max(0.0, sketched - whole) * work.sketches
-    if work.parts and isinstance(setup.weighter, TOW):
-        share = setup.weighter.share(bool(goals))
-        parts = [[objective.part(task, share) for task in b] for b in batches]
+    if work.parts:
+        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
         seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
@@ -163,7 +115,7 @@ def _plan_bytes(setup: Setup) -> int:
     training = setup.recipe.training
     numbers = sum(p.numel() for p in setup.start.params.values())
     size = next(iter(setup.start.params.values())).element_size()
-    stages = PLAN_COPIES * training.horizon if isinstance(setup.weighter, TOW | PDS) else 1
+    stages = PLAN_COPIES * training.horizon if plans_windows(setup.weighter) else 1
     # every rank holds its share of a plan; those of one machine have its memory together
     together = 1 if setup.device.type == "cuda" else ranks_of_this_machine()
     tasks = _tasks_a_step(setup)

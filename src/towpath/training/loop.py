@@ -34,10 +34,11 @@ from towpath.training.checkpoint import (
 from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
 from towpath.training.judging import final_scores, validated
+from towpath.training.plan_statistics import plan_statistics
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.same_data import check_data
 from towpath.training.setup import Setup, prepare, trained_shape
-from towpath.training.step import plan_statistics, task_info, train_step
+from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
 from towpath.weighters import MiniBatchWeighter

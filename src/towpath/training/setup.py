@@ -4,7 +4,7 @@ Streams never overlap and depend only on the seed and an index, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
 from towpath.data.registry import is_own_folder
+from towpath.data.windows import Window
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
@@ -38,7 +39,6 @@ from towpath.training.room import require_room
 from towpath.training.state import TrainState
 from towpath.weighters import TOW, Weighter, wants_targets
 
-Window = Sequence[Sequence[Episode]]
 IntArray = NDArray[np.int64]
 
 

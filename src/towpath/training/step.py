@@ -1,20 +1,17 @@
 """The pure training step: one window in, the next state and its records out; no clock, no disk."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
 
 from towpath.objective import Objective
-from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.records import Event, SkippedWindow, StepRecord, TaskInfo, WindowRecord
-from towpath.training.complexity import PaperCost
+from towpath.training.plan_statistics import plan_statistics
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
 from towpath.weighters.seeds import stage_seed
-
-Window = Sequence[Sequence[Any]]
+from towpath.weighters.start import Window
 
 
 def train_step(
@@ -178,40 +175,3 @@ def _known(values: Tensor, skip: set[int]) -> list[float | None]:
 
 def _mean(values: Tensor, used: list[int]) -> float | None:
     return float(values[used].double().mean()) if used else None
-
-
-def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:
-    """Return the statistics of a window's plan, with the cost that the paper gives for it."""
-    query = getattr(window[0][0], "query_y", ())  # tasks of a user's may have no query set
-    T, M = plan.weights.shape
-    paper = PaperCost(
-        horizon=T,
-        tasks=M,
-        samples=len(query),
-        parameters=plan.layout.total,
-        trials=tuple(line.trials for line in plan.history),
-    )
-    return PlanStatistics(
-        status=plan.status.value,
-        weightless=int((plan.weights == 0).all(1).sum()),
-        nominal_cost=plan.nominal_cost,
-        cost=plan.cost,
-        predicted_decrease=plan.predicted_decrease,
-        actual_decrease=plan.actual_decrease,
-        beta=plan.beta if abs(plan.beta) < float("inf") else None,
-        agreement=plan.agreement,
-        spread=plan.spread,
-        effective_tasks=plan.effective_tasks.tolist(),
-        curvature_ratio=plan.curvature_ratio,
-        steps=[line.eps for line in plan.history],
-        trials=[line.trials for line in plan.history],
-        evaluations=plan.evaluations,
-        sketches=plan.sketches,
-        part_evaluations=plan.part_evaluations,
-        # section 3.2 of the paper, for the same iterations and trials
-        paper_evaluations=paper.evaluations,
-        paper_sketches=paper.curvature_passes,
-        paper_linearisation=paper.linearisation,
-        paper_backward=paper.backward,
-        race=plan.race,
-    )

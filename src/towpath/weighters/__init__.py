@@ -7,7 +7,7 @@ from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.race.race import Race
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
-from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
+from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Dirichlet, Exploitation, Exploration, Gamma
 from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
@@ -15,6 +15,7 @@ from towpath.weighters.rules.lookahead import MWLMAML, AutoLambda, Nested
 from towpath.weighters.rules.matching import AlphaMAML
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.network import MetaWeightNet
+from towpath.weighters.rules.oracle import Oracle
 from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.schedule import FineTune, TrustedOnly

@@ -43,6 +43,11 @@ from towpath.weighters.tow.prior import GivenBeta
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 from towpath.weighters.tow.setting import Modelling, Setting
+from towpath.weighters.work import WindowWork
+
+PRODUCT = 5.5
+"""a Hessian product over an evaluation of a loss and its gradient: from one measurement of PDS on a
+Conv4 ProtoNet (`python -m benchmarks weighters`), 6.0 of uniform at T = 3"""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class PDS:
     """
 
     wants_targets: ClassVar[bool] = True
+    plans_windows: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         formula="`softmax(score / (tau sd))`, `score_i = lr g_i(x_t) . lam_{t+1}`, lam the costate "
         "of plain SGD over the window with exact Hessian products; or the best 40 per cent",
@@ -143,6 +149,16 @@ class PDS:
             evaluations=plan.evaluations + scored.work.tasks / M,
             products=scoring.modeller.products / M,
         )
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:  # noqa: ARG002
+        """Return the expected work of a window, which is scored, then trained on.
+
+        Args:
+            T: number of mini-batches of the window.
+            targets: number of targets of a mini-batch, as a share of M.
+            inertia: not used, because PDS leaves no mini-batch out.
+        """
+        return WindowWork(2 * T + T * targets + PRODUCT * (T - 1))
 
     def _weigh(
         self, problem: WindowProblem, nominal: Trajectory[Rollout], equal: Tensor

@@ -1,26 +1,20 @@
 """A plan: the weights of a window, their cost, and the state that training with them leads to."""
 
-import html
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 from torch import Tensor, nn
 
 from towpath.control import Iteration, Status
 from towpath.dynamics import OptimiserState, State, read_torch, write_torch
 from towpath.flat import Layout
-from towpath.objective.draws import evaluating
+from towpath.objective.turns import evaluating
 from towpath.weighters.muted import Muted
+from towpath.weighters.plan_text import plan_html, plan_text, weights_table
 from towpath.weighters.race.record import RaceRecord
-
-# What is printed of a plan: no cell is cut at WIDTH.
-WIDTH, COLUMNS, ROWS = 110, 10, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,80 +172,10 @@ class Plan:
         self.buffers.write(model)
 
     def __str__(self) -> str:
-        buffer = io.StringIO()
-        console = Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False)
-        for part in (*self._summary(), self._table()):
-            console.print(part, highlight=False)
-        return buffer.getvalue().rstrip()
+        return plan_text(self)
 
     def __rich__(self) -> Table:
-        return self._table()
-
-    def _summary(self) -> list[str]:
-        T, M = self.weights.shape
-        lines = [
-            f"Plan of {T} mini-batches x {M} tasks: {self.status.value}. {self.status.message}",
-            f"cost {self.nominal_cost:.6g} -> {self.cost:.6g}   decrease: predicted "
-            f"{self.predicted_decrease:.3g}, actual {self.actual_decrease:.3g}   "
-            f"beta {self.beta:.4g}   curvature ratio {self.curvature_ratio:.2g}",
-            f"weights moved {100 * self.spread:.3g}% from their mean at most   effective tasks "
-            f"{float(self.effective_tasks.min()):.2f} to {float(self.effective_tasks.max()):.2f} "
-            f"of {M}" + ("" if self.agreement is None else f"   agreement {self.agreement:.2f}"),
-            f"{self.evaluations:g} mini-batch evaluations, {self.sketches:g} sketches, "
-            + (f"{self.products:g} Hessian products, " if self.products else "")
-            + f"{self.seconds:.2f} s",
-        ]
-        if self.query_share < 1:
-            lines.append(
-                f"planned on {100 * self.query_share:.0f}% of each query set "
-                f"({self.part_evaluations:g} mini-batch evaluations there); the costs above are "
-                "estimated on that part of every other task, training used all of it"
-            )
-        for i, line in enumerate(self.history, 1):
-            lines.append(
-                f"iteration {i}: cost {line.cost:.6g}, predicted {line.predicted:.3g}, actual "
-                f"{line.actual:.3g}, step {line.eps:g} after {line.trials} trial(s)"
-            )
-        return lines
-
-    def _table(self) -> Table:
-        T, M = self.weights.shape
-        title = f"Task weights (uniform is {1 / M:.3g})"
-        parts = [
-            f"first {shown} of {count} {what}"
-            for shown, count, what in ((COLUMNS, M, "tasks"), (ROWS, T, "mini-batches"))
-            if count > shown
-        ]
-        table = Table(title="; ".join([title, *parts]), title_justify="left")
-        table.add_column("mini-batch", justify="right")
-        for i in range(min(M, COLUMNS)):
-            table.add_column(f"task {i}", justify="right")
-        for t, row in enumerate(self.weights[:ROWS, :COLUMNS].tolist()):
-            table.add_row(str(t), *(Text(f"{w:.4f}", style=_style(w * M)) for w in row))
-        return table
+        return weights_table(self)
 
     def _repr_html_(self) -> str:
-        M = self.weights.shape[1]
-        head = "".join(f"<th>task {i}</th>" for i in range(M))
-        rows = "".join(
-            f"<tr><th>mini-batch {t}</th>"
-            + "".join(
-                f'<td style="background:{_tint(float(w) * M)};color:#111">{float(w):.4f}</td>'
-                for w in row
-            )
-            + "</tr>"
-            for t, row in enumerate(self.weights)
-        )
-        summary = "<br>".join(html.escape(line) for line in self._summary())
-        return f"<div><p>{summary}</p><table><tr><th></th>{head}</tr>{rows}</table></div>"
-
-
-def _style(relative: float) -> str:
-    return "green" if relative > 1.05 else "red" if relative < 0.95 else ""
-
-
-def _tint(relative: float) -> str:
-    """Return a colour: white at uniform, green above, red below; full at twice and at zero."""
-    strength = round(100 * min(1.0, abs(relative - 1.0)))
-    hue = 140 if relative >= 1 else 10
-    return f"hsl({hue},70%,{100 - strength // 2}%)"
+        return plan_html(self)

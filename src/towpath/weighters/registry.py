@@ -8,13 +8,14 @@ from towpath.weighters.card import Card
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.race.race import Race
-from towpath.weighters.rules.agreement import MGDA, GradientAgreement, Oracle
+from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Exploitation, Exploration
 from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
 from towpath.weighters.rules.lookahead import MWLMAML, AutoLambda, Nested
 from towpath.weighters.rules.matching import AlphaMAML
 from towpath.weighters.rules.network import MetaWeightNet
+from towpath.weighters.rules.oracle import Oracle
 from towpath.weighters.rules.robust import TRMAML, CVaR, GroupDRO
 from towpath.weighters.rules.schedule import FineTune, TrustedOnly
 from towpath.weighters.rules.scheduler import ATS

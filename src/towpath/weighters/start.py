@@ -17,8 +17,8 @@ from towpath.distributed.ranks import Ranks
 from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
 from towpath.flat import Layout
 from towpath.objective import Evaluation, Objective
-from towpath.objective.draws import evaluating
 from towpath.objective.live import LiveModel, Values
+from towpath.objective.turns import evaluating
 
 Answer = TypeVar("Answer")
 Window = Sequence[Sequence[Any]]

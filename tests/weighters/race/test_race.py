@@ -132,7 +132,7 @@ def test_the_better_arm_wins_the_heat_and_training_goes_on_with_its_branch():
     by_hand = training(race())
     for i in range(2):
         by_hand.step(window(i))
-    alone = Training(Knows(), by_hand.params, by_hand.optimizer)  # type: ignore[arg-type]
+    alone = Training(Knows(), by_hand.params, by_hand.optimizer)
     for i in range(2, 6):
         plan = Knows().plan(objective(), alone.params, alone.optimizer, window(i), seed=3)
         alone.params, alone.optimizer = plan.params, plan.optimizer_state

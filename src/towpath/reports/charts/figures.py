@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from towpath.data import Episode
 from towpath.files import write
 from towpath.runs.comparison import ComparedRun, Comparison
-from towpath.runs.read import RunData, read_run
+from towpath.runs.read import read_run
+from towpath.runs.run_data import RunData
 from towpath.runs.smoothing import moving_average
 
 # Okabe and Ito's colours: told apart by people who see colours differently, and in print

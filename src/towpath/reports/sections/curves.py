@@ -1,9 +1,10 @@
 """The section on learning curves: validation by steps and by time, and the training loss."""
 
 from towpath.reports.blocks import Block, Figure, Figures, Legend, Note, Section
+from towpath.reports.charts.lines import Axes, Line, direct_labels
+from towpath.reports.charts.lines import line_chart as draw_lines
 from towpath.reports.charts.series import Band, over_seeds, pooled
-from towpath.reports.charts.svg import Axes, Line, Words, direct_labels
-from towpath.reports.charts.svg import line_chart as draw_lines
+from towpath.reports.charts.svg import Words
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
 

@@ -1,7 +1,9 @@
 """Sections on time: how soon a weighter reaches the baseline's accuracy, and what it takes."""
 
-from towpath.reports.blocks import Cell, Note, Section, Table, number, score_text, seconds_text
-from towpath.reports.reruns import label_method, study_differences
+from towpath.reports.blocks import Cell, Note, Section, Table
+from towpath.reports.methods import label_method
+from towpath.reports.number_text import number, score_text, seconds_text
+from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
 from towpath.runs.results import costs, reached
 from towpath.runs.study import Study

@@ -6,20 +6,15 @@ what differs; they never fill a row.
 
 from collections.abc import Iterable, Sequence
 
-from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table, number
-from towpath.reports.reruns import (
-    Rerun,
-    label_method,
-    label_of,
-    paper_recipe,
-    reruns,
-    weighter_difference,
-)
+from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table
+from towpath.reports.methods import label_method, label_of, weighter_difference
+from towpath.reports.number_text import number
+from towpath.reports.reruns import Rerun, paper_recipe, reruns
 from towpath.reports.sections import paper
 from towpath.reports.sections.curves import curve_figure
 from towpath.reports.sections.pace import time_section
+from towpath.reports.sections.probes import probe_figures
 from towpath.reports.sections.results import results_section
-from towpath.reports.sections.weights import probe_figures
 from towpath.runs.results import costs, results, test_sets
 from towpath.runs.study import Study
 

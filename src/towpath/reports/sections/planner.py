@@ -4,20 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from towpath.reports.blocks import (
-    Block,
-    Cell,
-    Figure,
-    Figures,
-    Legend,
-    Note,
-    Section,
-    Table,
-    number,
-)
+from towpath.reports.blocks import Block, Cell, Figure, Figures, Legend, Note, Section, Table
+from towpath.reports.charts.lines import Axes, Line, direct_labels
+from towpath.reports.charts.lines import line_chart as draw_lines
 from towpath.reports.charts.series import every_nth, pooled
-from towpath.reports.charts.svg import Axes, Line, Words, direct_labels
-from towpath.reports.charts.svg import line_chart as draw_lines
+from towpath.reports.charts.svg import Words
+from towpath.reports.number_text import number
 from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.study import Study
 

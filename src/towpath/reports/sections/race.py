@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table
-from towpath.reports.charts.svg import Axes, Line, Words, line_chart
-from towpath.runs.read import RunData
+from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.svg import Words
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 from towpath.weighters.race.record import RaceRecord
 

@@ -1,20 +1,11 @@
 """The section on results: test scores, and paired differences from the baseline."""
 
-from towpath.reports.blocks import (
-    Block,
-    Cell,
-    Figure,
-    Figures,
-    Note,
-    Section,
-    Table,
-    number,
-    p_text,
-    score_text,
-    seconds_text,
-)
-from towpath.reports.charts.svg import Interval, Words, interval_chart
-from towpath.reports.reruns import label_method, study_differences
+from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table
+from towpath.reports.charts.intervals import Interval, interval_chart
+from towpath.reports.charts.svg import Words
+from towpath.reports.methods import label_method
+from towpath.reports.number_text import number, p_text, score_text, seconds_text
+from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
 from towpath.runs.results import WeighterResult, costs, results, test_sets
 from towpath.runs.study import Study

@@ -1,16 +1,16 @@
-"""Sections on the weights: by label, by group, on fixed tasks, and on the last episodes."""
+"""The section on the weights over training: of clean and wrong labels, and of each group."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table, number
+from towpath.reports.blocks import Block, Figure, Figures, Note, Section
+from towpath.reports.charts.heat import HeatRow, heat_map
+from towpath.reports.charts.lines import Axes, Line
+from towpath.reports.charts.lines import line_chart as draw_lines
 from towpath.reports.charts.series import Band, pooled
-from towpath.reports.charts.svg import Axes, HeatRow, Line, Words, heat_map
-from towpath.reports.charts.svg import line_chart as draw_lines
-from towpath.runs.read import RunData
-from towpath.runs.records import ProbeRecord, TaskInfo
+from towpath.reports.charts.svg import Words
+from towpath.runs.run_data import RunData
 from towpath.runs.smoothing import moving_average
 from towpath.runs.study import Study
 
@@ -25,15 +25,10 @@ CLEAN, WRONG = 2, 4
 """colours of clean and of mislabelled tasks"""
 
 
-def weighing(study: Study) -> list[str]:
-    """Return the labels of weighters that gave tasks of a mini-batch different weights."""
-    return [label for label in study.labels if any(run.weighs for run in study.runs[label])]
-
-
 def weights_section(study: Study) -> Section:
     """Make the section on weights over training, by label and by group of tasks."""
     blocks: list[Block] = []
-    own = weighing(study)
+    own = study.weighing
     if study.has_wrong_labels:
         figures = [_by_label(study, label) for label in study.labels]
         blocks.append(Figures([f for f in figures if f.svg]))
@@ -170,137 +165,3 @@ def _group_lines(study: Study, label: str) -> Figure:
         svg,
         f"Mean over training: {said}. Grey: the other groups." if len(names) > len(named) else said,
     )
-
-
-def probes_section(study: Study) -> Section:
-    """Make the section on probes: fixed windows planned repeatedly and never learnt from."""
-    blocks: list[Block] = []
-    for label in study.labels:
-        for run in study.seeds(label)[:1]:
-            for name, lines in run.probes.items():
-                blocks.append(Figures(probe_figures(study, label, name, lines)))
-    if not blocks:
-        text = "No probe windows were asked for (recipes name them under probes)."
-        blocks.append(Note(text, "quiet"))
-    return Section(
-        "probes",
-        "Weights of fixed tasks",
-        "A probe is a window of fixed tasks that is planned every so often at the current "
-        "parameters and then discarded: how the weight of the same task changes. The run's "
-        "own TOW plans it, or plain TOW where the run follows a rule or plans towards targets.",
-        blocks,
-    )
-
-
-def probe_figures(study: Study, label: str, name: str, lines: list[ProbeRecord]) -> list[Figure]:
-    """Draw a heat map of all tasks, and the weights of the first mini-batch as lines.
-
-    Args:
-        study: the study that the figures belong to.
-        label: label of the weighter.
-        name: name of the probe.
-        lines: records of the probe, one for each step.
-    """
-    steps = [line.step for line in lines]
-    ends = [*(float(s) for s in steps), steps[-1] + (steps[-1] - steps[0]) / max(1, len(steps) - 1)]
-    if len(set(ends)) < 2:
-        ends = [float(steps[0]), steps[0] + 1.0]
-    rows = []
-    T, M = len(lines[0].weights), len(lines[0].weights[0])
-    for t in range(T):
-        for i in range(M):
-            group = lines[0].tasks[t][i].get("group") or "task"
-            cells = [line.weights[t][i] * M for line in lines]
-            rows.append(HeatRow(f"{t + 1}.{i + 1} {group}", cells))
-    slug = "".join(c if c.isalnum() else "-" for c in name)
-    key = f"{study.name}-probe-{study.colour(label)}-{slug}"
-    first = [
-        Line(f"task {i + 1}", i, [(float(line.step), line.weights[0][i] * M) for line in lines])
-        for i in range(min(M, 8))
-    ]
-    mean = [sum(map(sum, line.weights)) / T for line in lines]
-    said = f"sum of a mini-batch's weights {mean[0]:.3f} at first, {mean[-1]:.3f} at the end"
-    return [
-        Figure(
-            f"{label}, probe {name}: every task",
-            heat_map(Words(f"{key}-map", f"{label}, probe {name}", said), "step", ends, rows),
-            f"Rows: mini-batch.task and its group. The {said}.",
-            heat=True,
-        ),
-        Figure(
-            f"{label}, probe {name}: the first mini-batch",
-            draw_lines(
-                Words(f"{key}-lines", f"{label}, probe {name}, first mini-batch", said),
-                Axes("step", "weight times M (1 = uniform)", references=((1.0, ""),)),
-                first,
-            ),
-        ),
-    ]
-
-
-def samples_section(study: Study) -> Section:
-    """Make the section on the tasks of the last window, ordered by weight."""
-    blocks: list[Block] = []
-    for label in weighing(study):
-        run = next((run for run in study.seeds(label) if run.last), None)
-        if run is not None:
-            blocks.append(_sample_table(label, run))
-    if not blocks:
-        blocks.append(Note("No weighter gave different weights to different tasks.", "quiet"))
-    return Section(
-        "episodes",
-        "Sample episodes and their weights",
-        "Tasks of the last window that was trained on: those with the largest and the smallest "
-        "weights. Loss and accuracy are the query set's, before the step.",
-        blocks,
-    )
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A task of the last window, with its weight multiplied by M."""
-
-    step: int
-    weight: float
-    task: TaskInfo
-    loss: float | None
-    accuracy: float | None
-
-
-def _samples(run: RunData) -> list[Sample]:
-    """Return the tasks of the last window, the largest weight first."""
-    samples = []
-    for record in run.last:
-        M = len(record.weights)
-        known = record.accuracies or [None] * M
-        rows = zip(record.weights, record.tasks, record.losses, known, strict=True)
-        samples += [
-            Sample(record.step, weight * M, task, loss, accuracy)
-            for weight, task, loss, accuracy in rows
-        ]
-    return sorted(samples, key=lambda sample: -sample.weight)
-
-
-def _sample_table(label: str, run: RunData) -> Table:
-    samples = _samples(run)
-    picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
-    top = max(pick.weight for pick in picks) or 1.0
-    flagged = any(pick.task.get("mislabelled") for pick in picks)
-    rows = []
-    for pick in picks:
-        names = pick.task.get("classes")
-        classes = names if isinstance(names, list) else ()
-        cells = [
-            Cell(f"{pick.weight:.2f}", "", min(1.0, pick.weight / top)),
-            Cell(str(pick.task.get("group") or "–"), "text"),
-            Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
-        ]
-        if flagged:
-            wrong = pick.task.get("mislabelled")
-            cells.append(Cell("wrong" if wrong else "clean", "bad" if wrong else "good"))
-        percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
-        cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
-        rows.append(cells)
-    columns = ["weight (1 = uniform)", "group", "classes", *(["labels"] if flagged else [])]
-    columns += ["loss", "accuracy", "step"]
-    return Table(f"{label}, seed {run.seed}", columns, rows)

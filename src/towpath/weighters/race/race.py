@@ -11,6 +11,7 @@ arm is, uniform weights lead. Later heats ask again, ever more rarely.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from towpath.objective import Objective
@@ -260,10 +261,8 @@ class Race:
         look = len(next(iter(heat.scores.values())))
         tasks = dealt(call.judges, look, self.deals)
         for name, plan in plans.items():
-            found = call.start.untouched(
-                lambda params=plan.params: scores(call.objective, params, tasks, self.deals)
-            )
-            heat.scores[name].append(found)
+            judged = partial(scores, call.objective, plan.params, tasks, self.deals)
+            heat.scores[name].append(call.start.untouched(judged))
         return FORWARD * len(tasks) * len(plans) / len(call.window[0])
 
     def _decide(self, memory: RaceMemory, heat: Heat) -> RaceRecord:

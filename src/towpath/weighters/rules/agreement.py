@@ -1,5 +1,4 @@
-"""Weights from the tasks' gradients alone: their agreement, and the least that all have in common;
-and an oracle for experiments with wrong labels."""
+"""Weights from the tasks' gradients alone: by agreement with their sum, or so that all gain."""
 
 from dataclasses import dataclass
 
@@ -68,25 +67,3 @@ class MGDA(MiniBatchWeighter):
             return torch.from_numpy(base), state
         H = gram / largest + 1e-10 * np.eye(len(batch))
         return torch.from_numpy(solve(H, H @ base, base, block=len(batch)).w), state
-
-
-@dataclass(frozen=True)
-class Oracle(MiniBatchWeighter):
-    """Knows which tasks were mislabelled on purpose: the best that dropping them can do.
-
-    The clean tasks share the weight equally; a mini-batch without a clean task weighs nothing.
-    """
-
-    card = Card(
-        formula="equal on the tasks that were not mislabelled on purpose, 0 on the others",
-        assumes="an experiment that made the labels wrong itself: a bound, not a method",
-        costs="nothing",
-        fails="where nobody knows which tasks are wrong, which is everywhere else",
-        reference="a bound for experiments",
-    )
-
-    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
-        """Share the weight equally among the tasks that are not marked as mislabelled."""
-        marked = [0.0 if info.get("mislabelled") else 1.0 for info in batch.infos]
-        clean = batch.losses.new_tensor(marked)
-        return clean / clean.sum().clamp_min(1.0), state

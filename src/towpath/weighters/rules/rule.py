@@ -40,6 +40,7 @@ from towpath.weighters.start import (
     checked_window,
 )
 from towpath.weighters.tow.rollout import stacked_accuracies
+from towpath.weighters.work import WindowWork
 from towpath.wording import quoted
 
 
@@ -130,6 +131,11 @@ class MiniBatchWeighter(ABC):
     def initial_state(self) -> Memory:
         """Return the rule's state before the first mini-batch."""
         return {}
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:  # noqa: ARG002
+        """Return the expected work of a window (see `towpath.weighters.work.window_work`)."""
+        seen = T * (1 + targets) if self.looks_at_features else 0.0
+        return WindowWork(T + T * targets * self.target_evaluations, forwards=seen)
 
     @staticmethod
     def memory_since_0_1(state: Mapping[str, Any], step: int) -> Memory:

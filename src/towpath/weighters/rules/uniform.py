@@ -1,4 +1,4 @@
-"""Every task weighs the same, and random weights as a control."""
+"""Weights that depend on no task: equal ones, or random ones as a control."""
 
 from dataclasses import dataclass
 

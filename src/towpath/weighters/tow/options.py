@@ -10,7 +10,7 @@ iLQR about a nominal trajectory finds the weights; the accepted trajectory is th
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from towpath.control import (
     ActionPrior,
@@ -44,6 +44,8 @@ from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleK
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.setting import Modelling, Setting
 from towpath.weighters.tow.steering import Steering
+from towpath.weighters.tow.work import expected_work
+from towpath.weighters.work import WindowWork
 
 if TYPE_CHECKING:
     BoundsOption = BoundsKind | Bounds
@@ -149,6 +151,7 @@ class TOW:
     query_share: float | Literal["auto"] = 1.0
     wants_targets: bool = False
     cost: Cost | None = None
+    plans_windows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         own_bounds = isinstance(self.bounds, Bounds)
@@ -191,6 +194,10 @@ class TOW:
         if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
             return 0
         return left_out_of(T, inertia)
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
+        """Return the expected work of a window (see `towpath.weighters.work.window_work`)."""
+        return expected_work(self, T, targets, inertia)
 
     @classmethod
     def towards_targets(cls, **overrides: Any) -> "TOW":

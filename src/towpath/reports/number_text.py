@@ -1,0 +1,43 @@
+"""Numbers as the page writes them: scores, durations and p-values as text."""
+
+
+def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
+    """Return a number with `digits` decimals, or a dash for None and NaN.
+
+    >>> number(3.14159, 2), number(None), number(2.0, 1, sign=True)
+    ('3.14', '–', '+2.0')
+    """
+    if value is None or value != value:  # NaN
+        return "–"
+    return f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
+
+
+def score_text(value: float, metric: str) -> str:
+    """Return an accuracy in per cent, or a loss as it is, as text.
+
+    >>> score_text(0.5, "accuracy"), score_text(0.5, "loss")
+    ('50.0 %', '0.500')
+    """
+    return f"{number(100 * value)} %" if metric == "accuracy" else number(value, 3)
+
+
+def seconds_text(value: float | None) -> str:
+    """Return a duration as text, in seconds, minutes or hours.
+
+    >>> seconds_text(42.0), seconds_text(300.0), seconds_text(9000.0)
+    ('42 s', '5.0 min', '2.5 h')
+    """
+    if value is None or value != value:
+        return "–"
+    if value < 120:
+        return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
+    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as text; small ones only by their bound.
+
+    >>> p_text(0.2), p_text(1e-9)
+    ('0.20', '< 0.001')
+    """
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"

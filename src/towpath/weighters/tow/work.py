@@ -1,0 +1,37 @@
+"""The expected work of TOW's plans: evaluations and sketches of a window, before it is planned."""
+
+from typing import TYPE_CHECKING
+
+from towpath.weighters.work import WindowWork
+
+if TYPE_CHECKING:
+    from towpath.weighters.tow.options import TOW
+
+TRIALS = 1.2
+"""trials an iteration, rejected ones included: the mean over our own runs (docs/performance.md)"""
+
+
+def expected_work(tow: "TOW", T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the expected work of a plan: T evaluations for the nominal, T-1 for each trial.
+
+    Args:
+        tow: the options of the plan.
+        T: number of mini-batches of the window.
+        targets: number of targets of a mini-batch, as a share of M.
+        inertia: `inertia` of the optimiser.
+    """
+    if tow.iterations == 0:
+        return WindowWork(T)
+    if tow.on_a_part:
+        given = targets > 0
+        parts, share = T - 1 - tow.coasting(T, inertia, given), tow.share(given)
+        watched = 0.0 if given else 0.5 * share * parts  # every other task
+        return WindowWork(
+            T + T * targets, parts=parts, part_share=share, forwards=watched + T * targets
+        )
+    trials = TRIALS * tow.iterations
+    sketched = 0.0 if tow.curvature == "none" else float(tow.probes)
+    # targets are counted after every step, the last one included
+    evaluations = T + trials * (T - 1) + (1 + trials) * T * targets
+    sketches = sketched * (1 + trials - TRIALS) * (T - 1 + T * targets)
+    return WindowWork(evaluations, sketches)

@@ -1,0 +1,49 @@
+"""The expected work of a window, by which training estimates how long a run will take."""
+
+from dataclasses import dataclass
+
+from towpath.weighters.protocol import Weighter
+
+
+@dataclass(frozen=True)
+class WindowWork:
+    """The work of one window, counted in mini-batches of M tasks."""
+
+    evaluations: float
+    sketches: float = 0.0
+    parts: float = 0.0
+    """evaluations on a part of the query sets"""
+    part_share: float = 1.0
+    """how much of each query set such a part has"""
+    forwards: float = 0.0
+    """forward passes over whole mini-batches"""
+
+
+def window_work(
+    weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
+) -> WindowWork:
+    """Return the expected work of a window, by the weighter's own `expected_work` if it has one.
+
+    A user's class without it is expected to evaluate every mini-batch once.
+
+    Args:
+        weighter: the weighter that plans it.
+        T: number of mini-batches of the window.
+        targets: number of targets of a mini-batch, as a share of M.
+        inertia: `inertia` of the optimiser, by which a plan on a part of the query sets decides how
+            many mini-batches it leaves out.
+    """
+    expected = getattr(weighter, "expected_work", None)
+    if expected is None:
+        return WindowWork(T)
+    work = expected(T, targets, inertia)
+    assert isinstance(work, WindowWork)
+    return work
+
+
+def plans_windows(weighter: Weighter) -> bool:
+    """Return whether a weighter holds the gradients of a whole window at once to plan it.
+
+    The others, a user's class included, hold those of one mini-batch at a time.
+    """
+    return bool(getattr(weighter, "plans_windows", False))

@@ -1,0 +1,51 @@
+"""Charts of lines: where marks land, and what they say to those who cannot see them."""
+
+import itertools
+import math
+
+import pytest
+
+from tests.reports.reading import Page
+from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.svg import Words
+
+WORDS = Words("chart", "A <title>", "what & how")
+
+
+def test_drawn_points_can_be_read_back():
+    points = [(0.0, 10.0), (50.0, 35.5), (100.0, 20.25)]
+    svg = line_chart(WORDS, Axes("step", "value"), [Line("one", 0, points)])
+    (line,) = Page(svg).lines("chart")
+    for (x, y), (a, b) in zip(points, line, strict=True):
+        assert a == pytest.approx(x, abs=0.03)
+        assert b == pytest.approx(y, abs=0.01)
+
+
+def test_a_chart_speaks_and_escapes():
+    svg = line_chart(WORDS, Axes("step", "a < b"), [Line("<one>", 0, [(0, 1), (1, 2)])])
+    assert 'role="img" aria-labelledby="chart-t chart-d"' in svg
+    assert '<title id="chart-t">A &lt;title&gt;</title>' in svg
+    assert '<desc id="chart-d">what &amp; how</desc>' in svg
+    assert "<one>" not in svg
+
+
+def test_nothing_to_draw_is_no_chart():
+    assert line_chart(WORDS, Axes("x", "y"), []) == ""
+    assert line_chart(WORDS, Axes("x", "y"), [Line("a", 0, [(0.0, math.nan)])]) == ""
+    assert line_chart(WORDS, Axes("x", "y", y_log=True), [Line("a", 0, [(1.0, -1.0)])]) == ""
+
+
+def test_labels_at_the_ends_do_not_overlap():
+    lines = [Line(f"w{i}", i, [(0, 1.0), (1, 1.0 + 1e-3 * i)]) for i in range(6)]
+    svg = line_chart(WORDS, Axes("step", "y", include_y=(0.0, 5.0)), lines)
+    places = [
+        float(part.split('y="')[1].split('"')[0]) for part in svg.split('<text class="label')[1:]
+    ]
+    assert len(places) == 6
+    assert min(b - a for a, b in itertools.pairwise(sorted(places))) >= 12.9
+
+
+def test_long_names_are_left_to_the_legend():
+    line = Line("tow-faithful_value=diagonal", 0, [(0, 1), (1, 2)])
+    svg = line_chart(WORDS, Axes("step", "y"), [line])
+    assert '<text class="label' not in svg

@@ -1,0 +1,34 @@
+"""A recipe's values with every default filled in."""
+
+from towpath.recipes.component import Component
+from towpath.recipes.reading import read_recipe
+from towpath.recipes.recipe import Recipe
+from towpath.reports.differences import differences
+from towpath.reports.resolved import registered_weighter, resolved
+
+
+def test_a_default_that_is_written_out_is_no_difference():
+    wanted = read_recipe("omniglot-maml")
+    spelt = [
+        ("backbone.filters", "32"),
+        ("optimizer.betas", "[0.9, 0.999]"),
+        ("data.image_size", "28"),
+        ("data.rotations", "false"),
+    ]
+    assert differences(read_recipe("omniglot-maml", spelt), wanted) == ()
+
+
+def test_defaults_of_every_component_have_a_dotted_name():
+    values = resolved(Recipe.of({"data": {"name": "omniglot"}, "weighter": {"name": "tow"}}))
+    assert values["data.image_size"] == 28
+    assert values["weighter.beta"] == 10.0
+    assert not {"data.root", "data.split", "learner.model"} & values.keys()
+
+
+def test_equal_values_are_equal_weighters_and_nobodys_is_none():
+    assert registered_weighter(Component("tow")) == registered_weighter(
+        Component("tow", {"beta": 10.0})
+    )
+    assert registered_weighter(Component("tow")) != registered_weighter(Component("tow-faithful"))
+    assert registered_weighter(Component("somebody.elses:Rule")) is None
+    assert registered_weighter(Component("tow", {"no_such_option": 1})) is None
