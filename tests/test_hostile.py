@@ -400,15 +400,19 @@ def test_a_permission_problem_is_called_that(ordinary, capsys):
     ):
         assert "no permission" in refused(argv, capsys)
     assert list(closed.iterdir()) == []
+    (done / "config.yaml").chmod(0)
+    assert "config.yaml cannot be read (no permission)" in refused(["resume", str(done)], capsys)
+    (ordinary / "tiny.yaml").chmod(0)
+    assert "no permission" in refused(["train", str(ordinary / "tiny.yaml")], capsys)
+
+
+def test_a_checkpoint_that_may_not_be_read_is_not_called_damaged(ordinary, capsys):
+    done = ordinary / "done"
     for checkpoint in (done / "checkpoints").iterdir():
         checkpoint.chmod(0)
     (done / "summary.json").unlink()
     for argv in (["evaluate", str(done), "--tasks", "2"], ["resume", str(done)]):
         said = refused(argv, capsys)
-        assert "no permission" in said
         assert "damaged" not in said
         assert "Delete" not in said
-    (done / "config.yaml").chmod(0)
-    assert "config.yaml cannot be read (no permission)" in refused(["resume", str(done)], capsys)
-    (ordinary / "tiny.yaml").chmod(0)
-    assert "no permission" in refused(["train", str(ordinary / "tiny.yaml")], capsys)
+        assert "no permission" in said

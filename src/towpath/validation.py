@@ -21,6 +21,10 @@ class Range:
     high: float
 
 
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+"""a seed that torch's and numpy's generators take and that the files of a run can store"""
+
+
 def declared_ranges(target: Callable[..., Any]) -> dict[str, Range]:
     """Return the ranges that the signature of a class or function declares, by option name."""
     function = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]

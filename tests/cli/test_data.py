@@ -157,6 +157,21 @@ def test_preview_of_an_own_folder_in_colour_with_any_names(run, tmp_path):
     assert (tmp_path / "out" / "own-train.png").is_file()
 
 
+def test_preview_shows_grey_photographs_as_they_are(run, tmp_path):
+    night = Image.new("L", (12, 12), 20)
+    files = {f"own/train/{c}/{i}.png": encoded(night) for c in "abc" for i in range(3)}
+    write_tree(tmp_path, files)
+    code, *_ = run("preview", str(tmp_path / "own"), "--out", str(tmp_path / "out"))
+    assert code == 0
+    for name in ("own-train.png", "own-episode-0.png"):
+        with Image.open(tmp_path / "out" / name) as sheet:
+            grey = np.asarray(sheet.convert("L"))
+        # only strokes are stored with ink = 1 and shown the other way round; some pixels of the
+        # labels' letters may be of any grey
+        assert (grey == 20).sum() > 2000
+        assert (grey == 255 - 20).sum() < 200
+
+
 def test_preview_with_one_image_a_class_shows_no_episode(run, tmp_path):
     write_tree(tmp_path, {f"own/{c}/1.png": encoded(picture(0)) for c in "abc"})
     code, out, _ = run("preview", str(tmp_path / "own"), "--out", str(tmp_path / "out"))

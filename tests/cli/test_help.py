@@ -59,6 +59,15 @@ def test_help_is_shown(words, capsys):
     assert shown.out.startswith(f"usage: {named(words)}")
 
 
+@pytest.mark.parametrize("words", LEAVES, ids=named)
+def test_help_names_the_default_of_every_option_that_has_one(words):
+    shown = " ".join(ALL[words].format_help().split())
+    for action in ALL[words]._actions:
+        default = action.default
+        if default is not None and default is not False and default is not argparse.SUPPRESS:
+            assert f"(default: {default})" in shown, action.option_strings
+
+
 @pytest.mark.parametrize("words", [w for w in ALL if w not in NEEDS_NOTHING], ids=named)
 def test_a_bare_command_says_what_it_lacks_and_where_help_is(words, capsys):
     said = refused(list(words), capsys)

@@ -85,8 +85,9 @@ def test_grey_is_told_by_pixels_not_by_mode():
     ],
 )
 def test_unreadable_files_are_named(content, message):
-    with pytest.raises(DataError, match=f"'bad.png'.*{message}"):
+    with pytest.raises(DataError, match=f"'bad.png'.*{message}") as refusal:
         decode(content, "bad.png", (8, 8), 1)
+    assert "BytesIO" not in str(refusal.value), "the stream is ours, the user knows the file"
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "TGA"])

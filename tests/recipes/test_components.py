@@ -37,8 +37,10 @@ def test_a_name_of_the_registry_needs_no_permission():
 
 def test_a_class_of_the_users_is_imported_only_where_it_is_allowed():
     own = Component(f"{__name__}:Own")
-    with pytest.raises(RecipeError, match="--allow-import tests if you trust that code"):
+    with pytest.raises(RecipeError, match="--allow-import tests if you trust that code") as refusal:
         named(WEIGHTERS, own, "weighter")
+    said = str(refusal.value)
+    assert said.index("--allow-import") < said.index("uniform"), "the remedy before a long list"
     assert named(WEIGHTERS, own, "weighter", ["tests"]) is Own
     assert weighter_options(own.given(share=0.7), ["tests"]) == {"share": 0.7}
 

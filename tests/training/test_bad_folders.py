@@ -259,6 +259,30 @@ def test_a_run_that_is_refused_before_it_trained_leaves_nothing(tmp_path, error)
     run(tmp_path / "run", tiny(training=SHORT))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weighter": {"name": "random", "seed": -1}},
+        {"training": {**SHORT, "meta_batch_size": 2147483648}},
+    ],
+    ids=["seed", "tasks"],
+)
+@pytest.mark.parametrize(
+    "words", [["train"], ["compare", "--weighters", "random"]], ids=["train", "compare"]
+)
+def test_a_refused_number_does_not_block_the_corrected_command(
+    tmp_path, monkeypatch, capsys, words, wrong
+):
+    monkeypatch.chdir(tmp_path)
+    right = {**TINY, "weighter": "random", "training": SHORT, "test": {"tasks": 2}}
+    Path("own.yaml").write_text(yaml.safe_dump({**right, **wrong}))
+    argv = [*words, "own.yaml", "--out", "run"]
+    assert "expected" in refused(argv, capsys)
+    assert not Path("run").exists()
+    Path("own.yaml").write_text(yaml.safe_dump(right))
+    assert main(argv) == 0
+
+
 def test_a_run_that_has_a_checkpoint_is_kept_whatever_refuses_it(tmp_path):
     path = tmp_path / "run"
     with pytest.raises(ValueError, match="late"):

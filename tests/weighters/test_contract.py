@@ -206,13 +206,26 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_global_generator_says(na
     assert not same(outcome(first)[2], outcome(made(name).plan(seed=4))[2]), "dropout has a seed"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "tow-fast"])
 def test_the_cost_is_never_above_the_nominals(name):
-    # up to chance, where costs are compared on a part of the query sets: masks without it
-    plan = made(name).plan(seed=5 if name == "tow-fast" else 1)
+    plan = made(name).plan(seed=1)
     assert plan.cost <= plan.nominal_cost
     if name.startswith("tow"):
         assert plan.cost < plan.nominal_cost, "here every kind of TOW finds something to gain"
+
+
+def test_the_cost_of_a_fast_plan_is_below_the_nominals_where_its_assumptions_hold():
+    """`tow-fast` has no search (its only trial is the training), so nothing but its direction can
+    lower the cost. Its costates leave out curvature, an error of the order of the learning rate,
+    and the trial is judged on every other task. So: a small rate, each task twice, which makes half
+    of a mini-batch stand for all of it, and no dropout, whose masks tell the two apart."""
+    case = made("tow-fast")
+    case.learner.module.eval()
+    case.optimizer.param_groups[0]["lr"] = 0.03
+    for seed, window in enumerate(windows(9, M, 0, torch.float64)):
+        twice = [[batch[i - i % 2] for i in range(M)] for batch in window]
+        plan = case.plan(window=twice, seed=seed)
+        assert plan.cost < plan.nominal_cost
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -108,7 +108,9 @@ def chosen_recipe(arguments: argparse.Namespace) -> "Recipe":
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
     """Add `--seeds 0,1,2`, the seeds of the runs of a comparison."""
-    parser.add_argument("--seeds", metavar="0,1,2", default="0")
+    parser.add_argument(
+        "--seeds", metavar="0,1,2", default="0", help="seeds, one run of each weighter for each"
+    )
 
 
 def chosen_seeds(arguments: argparse.Namespace) -> list[int]:

@@ -284,7 +284,10 @@ def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
     if fewest < 2 or ways < 2:
         return []
     sampler = EpisodeSampler(pool, EpisodeSpec(ways, 1, min(15, fewest - 1)))
-    return [episode_sheet(sampler.episode(index)) for index in range(_EPISODES_SHOWN)]
+    return [
+        episode_sheet(sampler.episode(index), ink_is_one=pool.ink_is_one)
+        for index in range(_EPISODES_SHOWN)
+    ]
 
 
 def _png(sheet: "Image.Image") -> bytes:

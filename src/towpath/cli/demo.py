@@ -27,7 +27,9 @@ def add(commands: Commands) -> None:
         "towpath demo",
         run,
     )
-    parser.add_argument("--out", metavar="FOLDER", default="towpath-demo")
+    parser.add_argument(
+        "--out", metavar="FOLDER", default="towpath-demo", help="the folder for runs and report"
+    )
     add_seeds(parser)
     parser.add_argument("--budget", default="full", help="full or small")
 

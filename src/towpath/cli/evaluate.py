@@ -22,7 +22,9 @@ def add(commands: Commands) -> None:
         run,
     )
     parser.add_argument("folder", metavar="RUN")
-    parser.add_argument("--tasks", type=int, default=600, metavar="N")
+    parser.add_argument(
+        "--tasks", type=int, default=600, metavar="N", help="how many tasks of each test set"
+    )
     add_sources(parser)
 
 

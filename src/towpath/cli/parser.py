@@ -19,10 +19,16 @@ class UsageError(ValueError):
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter that shows help texts verbatim, even those with a percent sign."""
+    """A formatter that shows help texts verbatim, even those with a percent sign.
+
+    An option's default follows its text, so that no command has to write it twice.
+    """
 
     def _expand_help(self, action: argparse.Action) -> str:
-        return self._get_help_string(action) or ""
+        text = self._get_help_string(action) or ""
+        if isinstance(action.default, bool) or action.default in (None, argparse.SUPPRESS):
+            return text
+        return f"{text} (default: {action.default})"
 
 
 class Parser(argparse.ArgumentParser):

@@ -32,7 +32,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("folder", metavar="RUN")
     parser.add_argument("--support", required=True, metavar="DIR", help="one folder a class")
     parser.add_argument("--query", required=True, metavar="DIR", help="images to classify")
-    parser.add_argument("--out", default="predictions.csv", metavar="FILE")
+    parser.add_argument(
+        "--out", default="predictions.csv", metavar="FILE", help="the CSV file to write"
+    )
     add_force(parser, "a file that exists")
     add_sources(parser)
 

@@ -20,7 +20,9 @@ def add(commands: Commands) -> None:
         run,
     )
     parser.add_argument("folders", metavar="RUN", nargs="+", help="run or comparison folders")
-    parser.add_argument("--out", metavar="FILE", default="report.html")
+    parser.add_argument(
+        "--out", metavar="FILE", default="report.html", help="the HTML file to write"
+    )
     parser.add_argument(
         "--paper", action="store_true", help="the paper's own figures and tables, from its recipes"
     )

@@ -25,7 +25,7 @@ from towpath.data.glyph_drawing import SIZE, Hand, draw_character
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import FACES, face_path
 from towpath.data.pool import ClassPool
-from towpath.validation import Range
+from towpath.validation import Range, Seed
 from towpath.wording import nearest
 
 VERSION = 1
@@ -90,7 +90,7 @@ def load_glyphs(
     split: str = "train",
     *,
     drawings: Annotated[int, Range(1, 10_000)] = 20,
-    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    seed: Seed = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
     """Return the class pool of a split of the synthetic set.
@@ -119,7 +119,7 @@ def _load_glyphs(
     split: str = "train",
     *,
     drawings: Annotated[int, Range(1, 10_000)] = 20,
-    seed: Annotated[int, Range(0, 2**63 - 1)] = 0,
+    seed: Seed = 0,
     scripts: tuple[str, ...] | None = None,
 ) -> ClassPool:
     """`load_glyphs` with the arguments that every set's loader takes.

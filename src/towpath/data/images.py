@@ -94,8 +94,11 @@ def _open(content: bytes, name: str) -> Image.Image:
             "a drawing. Remove the file or resize it."
         ) from error
     except _UNREADABLE as error:
+        # Pillow names the stream that it was given, which says nothing to the file's owner
+        unknown = isinstance(error, UnidentifiedImageError)
+        reason = "its content is of no known format" if unknown else str(error)
         raise DataError(
-            f"{name!r} cannot be read as an image ({str(error) or type(error).__name__}); expected "
+            f"{name!r} cannot be read as an image ({reason or type(error).__name__}); expected "
             f"one of {', '.join(FORMATS)}. Convert the file, copy it again or remove it."
         ) from error
 

@@ -22,9 +22,9 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(face_path("DejaVuSans.ttf")), size)
 
 
-def _tile(pixels: NDArray[np.uint8], invert: bool) -> Image.Image:
-    """One image `[C, H, W]`; ink is shown dark on white paper."""
-    shown = 255 - pixels if invert else pixels
+def _tile(pixels: NDArray[np.uint8], ink_is_one: bool) -> Image.Image:
+    """One image `[C, H, W]`; ink is shown dark on white paper, a photograph as it is."""
+    shown = 255 - pixels if ink_is_one else pixels
     grey = shown.shape[0] == 1
     image = Image.fromarray(shown[0] if grey else np.ascontiguousarray(shown.transpose(1, 2, 0)))
     return image.convert("RGB").resize((_TILE, _TILE), Image.Resampling.LANCZOS)
@@ -62,24 +62,23 @@ def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Ima
         columns: how many images of each class, at most.
     """
     chosen = np.unique(np.linspace(0, len(pool) - 1, min(rows, len(pool))).astype(int))
-    invert = pool.image_shape[0] == 1
     lines: list[tuple[str, list[Image.Image | None]]] = []
     for position in chosen:
         entry = pool.classes[position]
         shown = pool.take(int(position), range(min(columns, entry.count)))
-        lines.append((entry.name, [_tile(pixels, invert) for pixels in shown]))
-    return _as_grey(_sheet(pool.describe(), lines), invert)
+        lines.append((entry.name, [_tile(pixels, pool.ink_is_one) for pixels in shown]))
+    return _small(_sheet(pool.describe(), lines), pool.image_shape[0] == 1, pool.ink_is_one)
 
 
-def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
+def episode_sheet(episode: Episode, columns: int = 15, *, ink_is_one: bool = False) -> Image.Image:
     """Draw a sheet of one task: a row for each label, with support images, a gap, query images.
 
     Args:
         episode: the task, as an `EpisodeSampler` made it.
         columns: how many query images of each label, at most.
+        ink_is_one: whether the images are strokes whose ink is 1, as the task's pool says.
     """
     info = episode.info
-    invert = episode.support_x.shape[1] == 1
     lines: list[tuple[str, list[Image.Image | None]]] = []
     widest = max(int((episode.support_y == way).sum()) for way in range(episode.ways))
     widest = min(widest, 10)
@@ -90,7 +89,7 @@ def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
             (episode.query_x, episode.query_y, columns),
         ):
             own = (x[y == way][:limit] * 255).round().byte().numpy()
-            tiles += [_tile(pixels, invert) for pixels in own]
+            tiles += [_tile(pixels, ink_is_one) for pixels in own]
             if x is episode.support_x:
                 tiles += [None] * (widest - len(own) + 1)
         lines.append((f"{way}: {info['classes'][way]}", tiles))
@@ -100,9 +99,11 @@ def episode_sheet(episode: Episode, columns: int = 15) -> Image.Image:
         f"{info['set']}{synthetic}, {info['split']}, episode {info['index']} of seed "
         f"{info['seed']}: support | query{wrong}"
     )
-    return _as_grey(_sheet(title, lines), invert)
+    return _small(_sheet(title, lines), episode.support_x.shape[1] == 1, ink_is_one)
 
 
-def _as_grey(sheet: Image.Image, grey: bool) -> Image.Image:
-    """16 greys are enough for ink and make a small file."""
-    return sheet.convert("L").quantize(16) if grey else sheet
+def _small(sheet: Image.Image, grey: bool, ink_is_one: bool) -> Image.Image:
+    """The sheet in as few colours as its images need: 16 greys are enough for ink."""
+    if ink_is_one:
+        return sheet.convert("L").quantize(16)
+    return sheet.convert("L") if grey else sheet

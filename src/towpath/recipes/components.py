@@ -83,8 +83,9 @@ def named(
         )
     if package not in allowed:
         raise RecipeError(
-            f"{where}.name is the import path {name!r}; expected one of "
-            f"{', '.join(sorted(registry))}, or --allow-import {package} if you trust that code."
+            f"{where}.name is the import path {name!r}, and nothing was said about importing it; "
+            f"expected --allow-import {package} if you trust that code, or one of towpath's own: "
+            f"{', '.join(sorted(registry))}."
         )
     try:
         found = getattr(importlib.import_module(module), attribute)

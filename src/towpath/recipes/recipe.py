@@ -13,11 +13,8 @@ from typing import Annotated, Any
 from towpath.data import EpisodeSpec
 from towpath.recipes.component import Component, Options
 from towpath.recipes.typed import RecipeError, options_for, within_ranges
-from towpath.validation import Range
+from towpath.validation import Range, Seed
 from towpath.wording import nearest, quoted
-
-LARGEST_SEED = 2**63 - 1
-"""largest whole number that torch and the files of a run can store"""
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ class Recipe:
     """weighters that `towpath compare` compares by default"""
     small: Options = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
-    seed: Annotated[int, Range(0, LARGEST_SEED)] = 0
+    seed: Seed = 0
     threads: Annotated[int, Range(1, 1024)] = 2
     """number of tasks computed side by side, one thread each; no result depends on it"""
     device: str = "cpu"

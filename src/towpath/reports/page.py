@@ -9,6 +9,7 @@ from markupsafe import Markup
 from towpath.files import Output
 from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
+from towpath.reports.replaced import run_digests, sentence_on_replaced
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
 from towpath.reports.sections.episodes import episodes_section
@@ -43,7 +44,9 @@ SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
 def write_report(
     paths: Sequence[Path], out: Path, *, of_paper: bool = False, force: bool = False
 ) -> list[str]:
-    """Write the report on some run or comparison folders; return what is missing in them.
+    """Write the report on some run or comparison folders; return sentences for the user.
+
+    They say what is missing in the folders, and whether a report on other runs was replaced.
 
     Args:
         paths: the folders.
@@ -62,7 +65,8 @@ def write_report(
     else:
         chapters = [study_chapter(study) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
-    output.write(render(title, chapters).encode())
+    replaced = sentence_on_replaced(out, studies)
+    output.write(render(title, chapters, run_digests(studies)).encode())
     lines = [line for chapter in chapters for line in chapter.missing]
     old = [run.name for study in studies for run in study.all if not run.has_digests]
     if old:
@@ -70,7 +74,7 @@ def write_report(
             f"{len(old)} run folders, first {old[0]}, were begun by towpath 0.1, which kept no "
             "digest of data and configuration: whether they changed since then cannot be noticed."
         )
-    return lines
+    return lines if replaced is None else [*lines, replaced]
 
 
 def study_chapter(study: Study) -> Chapter:
@@ -105,8 +109,8 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """Return the HTML of a page with these chapters."""
+def render(title: str, chapters: Sequence[Chapter], runs: str = "") -> str:
+    """Return the HTML of a page with these chapters, and the digests of its runs in the head."""
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,
@@ -116,4 +120,4 @@ def render(title: str, chapters: Sequence[Chapter]) -> str:
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, markup=Markup)
+    return template.render(title=title, chapters=chapters, runs=runs, markup=Markup)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.validation import at_least, between
+from towpath.validation import Seed, at_least, between
 from towpath.weighters.card import Card, Point
 from towpath.weighters.rules.groups import groups_of, means, shared
 from towpath.weighters.rules.memory import Memory
@@ -76,7 +76,7 @@ class OPUS(MiniBatchWeighter):
 
     tau: float = 1.0
     sample: float | None = None
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         at_least("OPUS", "tau", self.tau, 0.0)

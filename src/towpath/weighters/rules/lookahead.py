@@ -13,7 +13,7 @@ from torch import Tensor
 
 from towpath.control.quadratic import project_simplex
 from towpath.dynamics import Adam
-from towpath.validation import at_least
+from towpath.validation import Seed, at_least
 from towpath.weighters.card import Card, Point
 from towpath.weighters.rules.clusters import clustered, nearest
 from towpath.weighters.rules.groups import each, groups_of, sums
@@ -167,7 +167,7 @@ class Nested(MiniBatchWeighter):
     clusters: int = 200
     first: int = 1000
     scale_free: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         at_least("Nested", "rate", self.rate, 0.0)

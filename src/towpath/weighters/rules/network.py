@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from towpath.dynamics import Adam
-from towpath.validation import at_least
+from towpath.validation import Seed, at_least
 from towpath.weighters.card import Card, Point
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
@@ -46,7 +46,7 @@ class MetaWeightNet(MiniBatchWeighter):
     rate: float = 1e-3
     weight_decay: float = 1e-4
     normalise: bool = False
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         at_least("MetaWeightNet", "rate", self.rate, 0.0)

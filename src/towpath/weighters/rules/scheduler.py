@@ -18,7 +18,7 @@ from torch import Tensor
 
 from towpath.dynamics import Adam
 from towpath.flat import Layout
-from towpath.validation import at_least
+from towpath.validation import Seed, at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.influence import drawn
 from towpath.weighters.rules.memory import Memory
@@ -79,7 +79,7 @@ class ATS(MiniBatchWeighter):
     sample: int = 3
     rate: float = 1e-3
     steps: int | None = None
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         at_least("ATS", "sample", self.sample, 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.validation import at_least
+from towpath.validation import Seed, at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
@@ -47,7 +47,7 @@ class Random(MiniBatchWeighter):
     )
 
     concentration: float = 1.0
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         at_least("Random", "concentration", self.concentration, 0.0)
