@@ -72,11 +72,20 @@ RULES: dict[str, dict[str, Any]] = {
         name: {"weighter": {"name": name}, "trusted": TRUSTED}
         for name in (
             *("fine-tune", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda", "doge"),
-            *("nested", "pds", "ats"),
+            *("nested", "pds", "ats", "kinds"),
         )
     },
     "differences": {
         "weighter": {"name": "auto-lambda", "differences": True, "rate": 0.01},
+        "trusted": TRUSTED,
+    },
+    # plans about a rule's weights
+    "about a rule": {
+        "weighter": {"name": "tow-targets", "nominal": {"name": "mixture", "warmup": 0}},
+        "trusted": TRUSTED,
+    },
+    "about a rule with targets": {
+        "weighter": {"name": "tow", "wants_targets": True, "nominal": "opus"},
         "trusted": TRUSTED,
     },
     "scheduler with an inner loop": {
@@ -85,7 +94,7 @@ RULES: dict[str, dict[str, Any]] = {
         "learner": {"name": "maml", "adaptation_steps": 1},
     },
 }
-"""the rules of the literature"""
+"""the rules of the literature, kinds, and plans about a rule"""
 
 
 def recipes(

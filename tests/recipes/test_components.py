@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import pytest
+import torch
+from torch import Tensor
 
 from towpath.learners import ProtoNet
 from towpath.recipes.component import Component
@@ -15,7 +17,8 @@ from towpath.recipes.components import (
     weighter_options,
 )
 from towpath.recipes.typed import RecipeError
-from towpath.weighters import TOW, WEIGHTERS, MiniBatchWeighter
+from towpath.weighters import TOW, WEIGHTERS, FineTune, MiniBatch, MiniBatchWeighter, Mixture
+from towpath.weighters.rules.memory import Memory
 
 SIZES = {"channels": 1, "image_size": 16, "ways": 3, "seed": 0}
 
@@ -29,6 +32,9 @@ class Own(MiniBatchWeighter):
     """A weighter of the user's."""
 
     share: float = 0.5
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
+        return torch.full_like(batch.losses, self.share), state
 
 
 def test_a_name_of_the_registry_needs_no_permission():
@@ -50,6 +56,43 @@ def test_all_options_are_filled_in_and_stay_as_they_are():
     assert once["beta"] == 1.0
     assert weighter_options(Component("tow-targets", once)) == once
     assert optimizer_options(Component("sgd"))["momentum"] == 0.0
+
+
+def test_a_plan_may_be_about_a_weighter_with_options_of_its_own():
+    by_name = Component("tow-targets", {"nominal": "mixture"})
+    once = weighter_options(by_name)
+    assert once["nominal"] == {"name": "mixture", "window": 200, "warmup": 20}
+    assert weighter_options(Component("tow-targets", once)) == once
+    for nominal, expected in (
+        ("uniform", "uniform"),
+        ("random", "random"),
+        ("mixture", Mixture()),
+        ({"name": "mixture", "window": 100}, Mixture(window=100)),
+        ({"name": "fine-tune"}, FineTune(after=80)),  # of a training of 100 steps
+    ):
+        made = make_weighter(Component("tow-targets", {"nominal": nominal}), steps=100)
+        assert isinstance(made, TOW)
+        assert made.nominal == expected
+    own = Component("tow", {"nominal": {"name": f"{__name__}:Own", "share": 0.7}})
+    made = make_weighter(own, ["tests"])
+    assert isinstance(made, TOW)
+    assert made.nominal == Own(0.7)
+
+
+@pytest.mark.parametrize(
+    ("nominal", "sentence"),
+    [
+        ("mixtur", r"weighter\.nominal\.name is 'mixtur'; .*Did you mean 'mixture'"),
+        ({"name": "mixture", "windw": 9}, r"weighter\.nominal has no option 'windw'; .*'window'"),
+        ({"name": "mixture", "window": "x"}, r"weighter\.nominal\.window is 'x'; expected a whole"),
+        ({"window": 9}, r"weighter\.nominal\.name is None; expected the name"),
+        (3, r"weighter\.nominal is 3; expected a word or a mapping"),
+        ({"name": f"{__name__}:Own"}, "--allow-import tests if you trust that code"),
+    ],
+)
+def test_a_nominal_that_cannot_be_read_is_refused_by_its_place(nominal, sentence):
+    with pytest.raises(RecipeError, match=sentence):
+        weighter_options(Component("tow-targets", {"nominal": nominal}))
 
 
 def test_data_options_are_checked_by_the_loader_and_only_those_given():

@@ -42,6 +42,9 @@ def test_options_of_the_recipes_own_weighter_are_kept():
     own = Contestant.of("tow:beta=1.0", recipe)
     assert own.component == Component("tow", {"beta": 1.0, "iterations": 1})
     assert Contestant.of("cvar", recipe).component == Component("cvar")
+    about = Contestant.of("tow-targets:nominal=mixture", recipe)
+    assert about.component == Component("tow-targets", {"nominal": "mixture"})
+    assert about.label == "tow-targets_nominal=mixture"
     with pytest.raises(RecipeError, match="expected option=value"):
         Contestant.of("tow:beta", recipe)
 

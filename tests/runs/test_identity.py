@@ -348,6 +348,16 @@ def test_a_comparison_whose_options_are_written_with_an_exponent_ends(tmp_path):
     assert [run.label for run in result.runs] == ["uniform", "trim_keep=5e-1"]
 
 
+def test_a_comparison_of_a_plan_about_a_rule_ends_and_knows_its_runs(tmp_path):
+    recipe = tiny("uniform", training={"steps": 2, "horizon": 2, "meta_batch_size": 2})
+    begin_comparison(tmp_path / "c", recipe, ["uniform", "tow-targets:nominal=mixture"], [0])
+    result = run_comparison(tmp_path / "c", Silent())
+    assert [run.label for run in result.runs] == ["uniform", "tow-targets_nominal=mixture"]
+    asked = {"weighter": {"nominal": "mixture"}}
+    other = {"weighter": {"nominal": {"name": "trim", "keep": 0.7}}}
+    assert differences(asked, other) == ["weighter.nominal"]
+
+
 def test_your_own_folder_is_the_same_data_on_the_other_kind_of_system():
     def of(place: str) -> Identity:
         return Identity.of({"data": {"name": place}, "training": {"steps": 3}}, {})

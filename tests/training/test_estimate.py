@@ -9,7 +9,7 @@ from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.estimate import estimate
 from towpath.training.setup import prepare
-from towpath.weighters import TOW
+from towpath.weighters import TOW, Kinds
 from towpath.weighters.tow.work import TRIALS
 from towpath.weighters.work import window_work
 
@@ -35,6 +35,9 @@ def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
         (TOW(iterations=1, beta=1e6, curvature="none"), targets),
         (TOW(iterations=0), None),
         (TOW.fast(beta=1e6), None),
+        (TOW(iterations=1, beta=1e6, nominal="trim"), None),
+        (TOW(iterations=1, beta=1e6, curvature="none", nominal="opus"), targets),
+        (TOW(iterations=0, nominal=TOW(iterations=0)), None),
     ):
         plan = tow.plan(
             setup.objective, setup.start.params, setup.start.optimizer, window, targets=goals
@@ -51,6 +54,15 @@ def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
         extra = (TRIALS - accepted) * tow.iterations * (T - 1 + T * share)
         assert plan.evaluations == pytest.approx(work.evaluations - extra)
         assert plan.sketches <= work.sketches + 1e-9
+
+
+def test_work_of_a_window_of_kinds_is_what_it_counts():
+    setup = prepare(tiny("uniform", training={"steps": 6, "horizon": 3, "meta_batch_size": 3}))
+    window = setup.windows.window(0)
+    targets = [batch[:1] for batch in window]
+    start = (setup.objective, setup.start.params, setup.start.optimizer)
+    plan = Kinds().plan(*start, window, targets=targets)
+    assert plan.evaluations == window_work(Kinds(), 3, 1 / 3).evaluations == 4
 
 
 def test_a_fast_plan_looks_at_as_many_mini_batches_as_expected():

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from towpath.learners import LEARNERS
-from towpath.training import RecipeError, TrainingStoppedError, resume, train
+from towpath.training import Recipe, RecipeError, TrainingStoppedError, resume, train
 from towpath.weighters import WEIGHTERS
 
 from . import children
@@ -48,6 +48,16 @@ def test_a_stopped_run_ends_equal_for_each_weighter_and_each_learner(tmp_path, w
     stop(resume, out, 31, OSError)
     resume(out, Silent())
     assert outcome(out) == whole
+
+
+@pytest.mark.parametrize("nominal", [{"name": "mixture", "warmup": 2}, "opus"], ids=str)
+def test_a_stopped_plan_about_a_rule_ends_equal_with_the_rules_memory(tmp_path, nominal):
+    recipe = Recipe.of({**TINY, "weighter": {"name": "tow-targets", "nominal": nominal}})
+    whole = outcome(run(tmp_path / "whole", recipe))
+    assert stop_and_resume(tmp_path / "stopped", recipe, Killed) == whole
+    about = yaml.safe_load((tmp_path / "whole" / "config.yaml").read_text())["weighter"]["nominal"]
+    assert about["name"] == (nominal if isinstance(nominal, str) else nominal["name"])
+    assert about.keys() > {"name"}, "all options of the rule are written down"
 
 
 @pytest.mark.slow

@@ -156,7 +156,7 @@ class Problem:
         actions: Tensor,
         beta: float,
         *,
-        mu: float | None = None,
+        mu: float | Tensor | None = None,
         replay: bool = False,
         softmax: bool = False,
     ) -> Tensor:

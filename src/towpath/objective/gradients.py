@@ -63,6 +63,13 @@ class Columns:
         """Return the complete `weights . J  [P]`; P numbers are sent, R - 1 of R of them."""
         return self.ranks.joined(self.weighted_part(weights), self.P)
 
+    def along(self, direction: Tensor) -> Tensor:
+        """Return `J . direction  [M]`; M numbers are sent, whatever P is."""
+        if self.ranks.size == 1:
+            return self.values @ direction
+        part = (self.values @ self.ranks.part(direction)).double()
+        return self.ranks.total(part).to(self.values)
+
     def whole(self) -> Tensor:
         """Return the complete J `[M, P]`; every rank's columns are sent to every other rank."""
         if self.ranks.size == 1:

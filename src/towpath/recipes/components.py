@@ -22,6 +22,7 @@ from towpath.recipes.component import Component, Options
 from towpath.recipes.memory import require_memory
 from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
+from towpath.weighters.tow.nominal import NOMINALS
 from towpath.wording import one_line, quoted
 
 
@@ -136,16 +137,22 @@ def _loader(name: str) -> Callable[..., Any]:
 
 
 def weighter_options(
-    component: Component, allowed: Collection[str] = (), steps: int | None = None
+    component: Component,
+    allowed: Collection[str] = (),
+    steps: int | None = None,
+    where: str = "weighter",
 ) -> Options:
     """Return all options of a weighter, with presets and defaults filled in.
+
+    A nominal that is a weighter is a section of its own: `nominal: {name: mixture, window: 200}`.
 
     Args:
         component: the weighter.
         allowed: packages that classes may be imported from.
         steps: number of training steps; where known, options that are a share of them are too.
+        where: the dotted name of the section, for messages.
     """
-    entry = named(WEIGHTERS, component, "weighter", allowed)
+    entry = named(WEIGHTERS, component, where, allowed)
     make = entry.make if isinstance(entry, WeighterEntry) else entry
     given = dict(component.options)
     if steps is not None:
@@ -154,22 +161,49 @@ def weighter_options(
             if given.get(name) is None:  # a run folder writes down what was not given as None
                 given[name] = round(share * steps)
     if not isinstance(entry, WeighterEntry):
-        return options_for(make, given, "weighter")
-    return options_for(make, {**entry.presets, **given}, "weighter", leave_out=("prior", "cost"))
+        return options_for(make, given, where)
+    options = options_for(make, {**entry.presets, **given}, where, leave_out=("prior", "cost"))
+    about = _nominal(options, where)
+    if about is None:
+        return options
+    inner = weighter_options(about, allowed, steps, f"{where}.nominal")
+    return {**options, "nominal": {"name": about.name, **inner}}
+
+
+def _nominal(options: Options, where: str) -> Component | None:
+    """Return the weighter that a plan is about; None for a word of the planner's own."""
+    value = options.get("nominal")
+    if value is None or (isinstance(value, str) and value in NOMINALS):
+        return None
+    return Component.of(f"{where}.nominal", value)
 
 
 def make_weighter(
-    component: Component, allowed: Collection[str] = (), steps: int | None = None
+    component: Component,
+    allowed: Collection[str] = (),
+    steps: int | None = None,
+    where: str = "weighter",
 ) -> Weighter:
-    """Make the weighter that a recipe names; `steps` is the number of training steps."""
-    entry = named(WEIGHTERS, component, "weighter", allowed)
-    options = weighter_options(component, allowed, steps)
+    """Make the weighter that a recipe names.
+
+    Args:
+        component: the weighter.
+        allowed: packages that classes may be imported from.
+        steps: number of training steps, for options that are a share of them.
+        where: the dotted name of the section, for messages.
+    """
+    entry = named(WEIGHTERS, component, where, allowed)
+    options = weighter_options(component, allowed, steps, where)
     if isinstance(entry, WeighterEntry):
+        about = _nominal(options, where)
+        if about is not None:
+            made_nominal = make_weighter(about, allowed, steps, f"{where}.nominal")
+            options = {**options, "nominal": made_nominal}
         return entry.make(**options)
     made: Weighter = entry(**options)
     if not callable(getattr(made, "plan", None)):
         raise RecipeError(
-            f"weighter.name is {component.name!r}, which has no method plan; expected a "
+            f"{where}.name is {component.name!r}, which has no method plan; expected a "
             "weighter. Derive the class from towpath.MiniBatchWeighter."
         )
     return made

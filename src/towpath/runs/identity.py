@@ -164,7 +164,12 @@ def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[s
 
 
 def _same(one: Json, other: Json) -> bool:
-    """Return whether two values are equal; YAML reads `1e-3` as a word, an option as a number."""
+    """Return whether two values are equal; YAML reads `1e-3` as a word, an option as a number.
+
+    A component that was asked for by its name alone is written down as a section with its options.
+    """
+    if isinstance(one, str) and isinstance(other, Mapping):
+        return one == other.get("name")
     for word, number in ((one, other), (other, one)):
         if isinstance(word, str) and isinstance(number, int | float):
             try:

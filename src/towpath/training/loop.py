@@ -21,7 +21,7 @@ from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
 from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
-from towpath.runs.plain import plain_json
+from towpath.runs.plain import Json, plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
 from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
 from towpath.runs.summary import Summary
@@ -41,7 +41,7 @@ from towpath.training.setup import Setup, prepare, trained_shape
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
-from towpath.weighters import MiniBatchWeighter
+from towpath.weighters import TOW, MiniBatchWeighter
 
 logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
@@ -187,14 +187,24 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
         return found
-    rule = setup.weighter
-    if isinstance(rule, MiniBatchWeighter):
-        memory = rule.memory_since_0_1(found.state.weighter_state, found.state.step)
-        # a user's rule may store anything; ours declare the types of their state
-        if type(rule).__module__.startswith("towpath."):
-            check_weighter_state(memory["rule"], rule.initial_state())
+    weighter = setup.weighter
+    if isinstance(weighter, MiniBatchWeighter):
+        memory = weighter.memory_since_0_1(found.state.weighter_state, found.state.step)
+        _check_memory(memory, weighter)
         found = replace(found, state=replace(found.state, weighter_state=memory))
+    elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
+        remembered = dict(found.state.weighter_state)
+        check_weighter_state(remembered, {"nominal": {}})
+        _check_memory(remembered["nominal"], weighter.nominal)
     return found
+
+
+def _check_memory(memory: Json, rule: MiniBatchWeighter) -> None:
+    """Raise RecipeError if the stored memory is not one of this rule's."""
+    assert isinstance(memory, dict)
+    # a user's rule may store anything; ours declare the types of their state
+    if type(rule).__module__.startswith("towpath."):
+        check_weighter_state(memory.get("rule"), rule.initial_state())
 
 
 def _moved(folder: RunFolder) -> TrainingStoppedError:

@@ -1,6 +1,7 @@
 """The weighters, which decide the weights of the tasks: TOW and simpler rules, behind one call."""
 
 from towpath.weighters.card import Card, Point
+from towpath.weighters.kinds import Kinds
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.pds import PDS
 from towpath.weighters.plan import Plan
@@ -49,6 +50,7 @@ __all__ = [
     "Gamma",
     "GradientAgreement",
     "GroupDRO",
+    "Kinds",
     "MetaWeightNet",
     "MiniBatch",
     "MiniBatchWeighter",

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from towpath.control import ActionPrior, Status, Trajectory, costate_gradient
+from towpath.control import Status, Trajectory, costate_gradient
 from towpath.control.bounds import bounds_of
 from towpath.dynamics import OptimiserState, plain_sgd
 from towpath.objective import Objective
@@ -37,6 +37,7 @@ from towpath.weighters.start import (
     checked_window,
 )
 from towpath.weighters.tow.cost import TargetTasks
+from towpath.weighters.tow.nominal import GivenNominal
 from towpath.weighters.tow.part import WholeView
 from towpath.weighters.tow.planning import Staying, plan_window
 from towpath.weighters.tow.prior import GivenBeta
@@ -131,9 +132,9 @@ class PDS:
         training = Setting(objective, start, view, muted=muted, seed=seed)
         plan = plan_window(
             WindowProblem(training),
-            equal if weights is None else weights,
+            GivenNominal(equal if weights is None else weights),
             bounds_of("project"),
-            GivenBeta(ActionPrior(math.inf, 1.0 / M)),
+            GivenBeta(math.inf),
             Staying(),
             began,
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from towpath.weighters.card import Card
+from towpath.weighters.kinds import Kinds
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
 from towpath.weighters.race.race import Race
@@ -83,6 +84,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "opus": WeighterEntry(OPUS),
     "pds": WeighterEntry(PDS),
     "ats": WeighterEntry(ATS),
+    "kinds": WeighterEntry(Kinds),
     "tow": _tow(TOW(), tow_cards.TOW),
     "tow-auto": _tow(TOW(beta="auto"), tow_cards.AUTO),
     "tow-faithful": _tow(TOW.faithful(), tow_cards.FAITHFUL),

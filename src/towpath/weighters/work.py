@@ -18,6 +18,17 @@ class WindowWork:
     forwards: float = 0.0
     """forward passes over whole mini-batches"""
 
+    def __add__(self, other: "WindowWork") -> "WindowWork":
+        """Return the work of both; at most one of the two may have evaluations in part."""
+        assert not (self.parts and other.parts)
+        return WindowWork(
+            self.evaluations + other.evaluations,
+            self.sketches + other.sketches,
+            self.parts + other.parts,
+            self.part_share if self.parts else other.part_share,
+            self.forwards + other.forwards,
+        )
+
 
 def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9

@@ -10,6 +10,9 @@ from towpath.control.bounds.bounds import Convex
 from towpath.control.deviations import centred
 from towpath.control.quadratic import Programme, Solution, project_simplex, solve
 
+SUMS_TO_ONE = 1e-12
+"""by how much a sum of float64 weights may differ from 1 through rounding"""
+
 
 @dataclass(frozen=True)
 class Simplex(Convex):
@@ -27,17 +30,19 @@ class Simplex(Convex):
         base, held = programme.base, programme.held
         # float32 weights sum to 1 up to rounding only; float64 ones are left as they are
         sums = base.sum(1, keepdims=True)
-        sums[np.abs(sums - 1.0) < 1e-12] = 1.0
+        sums[np.abs(sums - 1.0) < SUMS_TO_ONE] = 1.0
         start = (base / sums).reshape(-1)
         still = None if held is None else held.reshape(-1)
         return solve(programme.H, programme.g, start, base.shape[1], still)
 
     def feasible_start(self, actions: Tensor, held: Tensor | None = None) -> Tensor:
         """Set the weights of tasks without effect to 0 and rescale the others to sum to 1."""
-        if held is None:
-            return actions
-        actions = actions.masked_fill(held, 0.0)
-        return actions / actions.sum(1, keepdim=True)
+        if held is not None:
+            actions = actions.masked_fill(held, 0.0)
+            return actions / actions.sum(1, keepdim=True)
+        sums = actions.sum(1, keepdim=True)
+        # weights that sum to 1 up to rounding are left as they are, to the bit
+        return actions / torch.where((sums - 1.0).abs() < SUMS_TO_ONE, torch.ones_like(sums), sums)
 
     def followed(self, gradient: Tensor, held: Tensor | None = None) -> Tensor:
         """Subtract its mean from each mini-batch's gradient, as the sum of weights is fixed."""

@@ -15,7 +15,7 @@
     scheduler      a recurrent network that draws tasks
 
     groups, clusters, trained       shared by several rules: kinds of tasks, a small Adam
-    minibatch, targets, site        the data that a rule gets
+    seen, minibatch, targets, site  the data that a rule gets
 
 A user's rule derives from the same base class and is treated in the same way.
 """

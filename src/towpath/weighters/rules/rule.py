@@ -6,7 +6,6 @@ lists) to the weights `[M]` and the next state. This base class applies it to th
 a window, so that every rule has the same `plan` call as TOW.
 """
 
-import copy
 import inspect
 import math
 import time
@@ -20,15 +19,16 @@ from torch import Tensor
 
 from towpath.control import Status
 from towpath.dynamics import State
-from towpath.objective import Evaluation, Objective, Rows
+from towpath.objective import Objective
 from towpath.objective.live import Values
 from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import BuffersMoved, Plan
-from towpath.weighters.rules.memory import Memory
-from towpath.weighters.rules.minibatch import Looks, MiniBatch
+from towpath.weighters.rules.memory import Memory, RuleMemory
+from towpath.weighters.rules.minibatch import MiniBatch
+from towpath.weighters.rules.seen import Seen
 from towpath.weighters.rules.site import Site
-from towpath.weighters.rules.targets import BadTargetsError, Targets
+from towpath.weighters.rules.targets import BadTargetsError
 from towpath.weighters.seeds import stage_seed
 from towpath.weighters.start import (
     ModelLike,
@@ -45,36 +45,11 @@ from towpath.wording import quoted
 
 
 @dataclass
-class _Memory:
-    """The state that outlives a window: mini-batches seen, and the rule's own memory."""
-
-    step: int
-    rule: Memory
-
-    @classmethod
-    def of(cls, state: Mapping[str, Any] | None, initial: Memory) -> "_Memory":
-        """Read the state of the previous window, or start with the initial one."""
-        # copies: a rule that changes lists in place must not change the caller's
-        if not state:
-            return cls(0, copy.deepcopy(initial))
-        if set(state) != {"step", "rule"}:
-            raise ValueError(
-                f"The state of a rule has the entries {sorted(state)}; expected 'step' and 'rule', "
-                "as in plan.weighter_state of the window before. Pass that, or None to begin anew."
-            )
-        return cls(int(state["step"]), copy.deepcopy(dict(state["rule"])))
-
-    def plain(self) -> Memory:
-        """Return the state as a dictionary for a checkpoint."""
-        return {"step": self.step, "rule": self.rule}
-
-
-@dataclass
 class _Walk:
     """The progress of training through a window."""
 
     here: State
-    memory: _Memory
+    memory: RuleMemory
     buffers: Values
     """the model's buffers after the steps so far"""
     weights: list[Tensor] = field(default_factory=list)
@@ -171,10 +146,10 @@ class MiniBatchWeighter(ABC):
         began = time.perf_counter()
         check_call(objective, seed)
         tasks = checked_window(window)
-        self._check_targets(targets is not None)
+        self.check_targets(targets is not None)
         goals = checked_targets(targets, len(tasks))
         start = Start.of(model, optimizer)
-        walk = _Walk(start.state, _Memory.of(state, self.initial_state()), start.buffers)
+        walk = _Walk(start.state, RuleMemory.of(state, self.initial_state()), start.buffers)
         for t, batch in enumerate(tasks):
             site = Site(objective, start, stage_seed(seed, t))
             if not self._step(walk, site, t, batch, goals and goals[t], muted):
@@ -205,7 +180,8 @@ class MiniBatchWeighter(ABC):
             buffers=BuffersMoved.between(start.buffers, walk.buffers),
         )
 
-    def _check_targets(self, given: bool) -> None:
+    def check_targets(self, given: bool) -> None:
+        """Raise a ValueError if the rule wants targets and has none, or the other way round."""
         name = type(self).__name__
         if given and not self.wants_targets:
             raise ValueError(
@@ -237,12 +213,9 @@ class MiniBatchWeighter(ABC):
         if wrong:
             walk.work += site.work
             return walk.fail(Muted(tasks=frozenset((t, i) for i in wrong)))
-        kept = [i for i in range(len(batch)) if i not in skip]
-        targets = None
-        if goals is not None:
-            targets = Targets(site, walk.here, said, kept, goals, muted.targets_at(t))
+        seen = Seen(site, walk.here, said, batch, goals, skip, muted.targets_at(t))
         try:
-            w = self._decide(walk, said, batch, kept, site, targets)
+            w, walk.memory = self.decide(seen, walk.memory)
         except BadTargetsError as error:
             return walk.fail(Muted(targets=frozenset((t, i) for i in error.indices)))
         finally:
@@ -254,52 +227,32 @@ class MiniBatchWeighter(ABC):
         walk.here = after
         return True
 
-    def _decide(
-        self,
-        walk: _Walk,
-        said: Evaluation,
-        every: Sequence[Any],
-        kept: list[int],
-        site: Site,
-        targets: Targets | None,
-    ) -> Tensor:
-        """Apply the rule to the tasks that are not muted; the others get the weight 0."""
-        w = torch.zeros_like(said.losses)
-        if not kept:
-            return w
-        x, held = walk.here.x, said.held
-        assert isinstance(held, Rows)
-        tasks = [every[i] for i in kept]
-        skip = set(range(len(every))) - set(kept)
-        batch = MiniBatch(
-            said.losses[kept],
-            lambda: said.gradients[kept],
-            [getattr(task, "info", {}) for task in tasks],
-            walk.memory.step,
-            tasks=tasks,
-            along=lambda direction: held.along(direction)[kept],
-            looks=Looks(
-                features=lambda: site.features(x, tasks),
-                losses_at=lambda moved: site.losses(x + moved, every, skip)[kept],
-                support_gradients=(
-                    (lambda: site.on_support(x, every, skip).gradients[kept])
-                    if site.objective.adapts
-                    else None
-                ),
-            ),
-            targets=targets,
-        )
-        given, walk.memory.rule = self._answer(batch, walk.memory.rule)
-        walk.memory.step += 1
+    def decide(self, seen: Seen, memory: RuleMemory) -> tuple[Tensor, RuleMemory]:
+        """Return the weights `[M]` of an evaluated mini-batch, and the memory after it.
+
+        Tasks that are muted get the weight 0; the rule does not see them, nor a mini-batch without
+        any other task.
+
+        Args:
+            seen: the mini-batch, evaluated at the parameters that it will be trained on at.
+            memory: the state after the mini-batch before.
+
+        Raises:
+            BadTargetsError: if the rule used targets whose loss or gradient is not finite.
+        """
+        w = torch.zeros_like(seen.said.losses)
+        if not seen.kept:
+            return w, memory
+        given, remembered = self._answer(seen.mini_batch(memory.step), memory.rule)
         given = torch.as_tensor(given, dtype=w.dtype, device=w.device)
         usable = torch.isfinite(given) & (given >= 0)
-        if given.shape != (len(kept),) or not bool(usable.all()):
+        if given.shape != (len(seen.kept),) or not bool(usable.all()):
             raise ValueError(
-                f"{type(self).__name__}.weights returned {given.tolist()}; expected {len(kept)} "
-                "finite numbers of at least 0, one for each task."
+                f"{type(self).__name__}.weights returned {given.tolist()}; expected "
+                f"{len(seen.kept)} finite numbers of at least 0, one for each task."
             )
-        w[kept] = given
-        return w
+        w[seen.kept] = given
+        return w, RuleMemory(memory.step + 1, remembered)
 
     def _answer(self, batch: MiniBatch, memory: Memory) -> tuple[Tensor, Memory]:
         """Return what the rule decides; raise a ValueError if it is not weights and a state."""

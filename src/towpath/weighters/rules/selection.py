@@ -114,12 +114,11 @@ class Mixture(MiniBatchWeighter):
         remembered = {"losses": latest}
         if batch.step < self.warmup:
             return equal(batch), remembered
-        low, high = two_gaussians(np.array(latest))
-        # negated, so that a fit that is not a number counts as one kind of task, too
-        if not high.mean - low.mean >= 0.5 * (low.deviation + high.deviation):
+        pair = components_apart(np.array(latest))
+        if pair is None:
             return equal(batch), remembered
         # in logarithms: far above both means every posterior is 0 in floating point
-        chances = torch.tensor(_log_posterior(low, high, losses))
+        chances = torch.tensor(lower_log_posterior(*pair, losses))
         return chances.softmax(0), remembered
 
 
@@ -136,6 +135,19 @@ class Gaussian:
         scaled = (values - self.mean) / self.deviation
         found: Array = np.log(self.share) - np.log(self.deviation) - 0.5 * scaled**2
         return found
+
+
+def components_apart(values: Array) -> tuple[Gaussian, Gaussian] | None:
+    """Fit two Gaussians to the values `[n]`; None if they are one kind of value, or too few.
+
+    That is where the means lie closer together than the mean of the two standard deviations.
+    """
+    if len(values) < 2:
+        return None
+    low, high = two_gaussians(values)
+    # not "less than": a fit that is not a number counts as one kind of task, too
+    apart = high.mean - low.mean >= 0.5 * (low.deviation + high.deviation)
+    return (low, high) if apart else None
 
 
 def two_gaussians(values: Array) -> tuple[Gaussian, Gaussian]:
@@ -163,7 +175,7 @@ def _fitted(values: Array, members: Array) -> Gaussian:
     return Gaussian(total / len(values), mean, max(math.sqrt(variance), LEAST_DEVIATION))
 
 
-def _log_posterior(low: Gaussian, high: Gaussian, values: Array) -> Array:
+def lower_log_posterior(low: Gaussian, high: Gaussian, values: Array) -> Array:
     """Return log P(lower component | value), made non-increasing in the value."""
     at = values
     if low.deviation > high.deviation:

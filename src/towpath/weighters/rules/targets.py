@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from towpath.dynamics import SGDDynamics, State, plain_sgd
-from towpath.objective import Evaluation, Rows
+from towpath.objective import Evaluation
 from towpath.weighters.rules.site import Site
 
 
@@ -139,9 +139,7 @@ class Targets:
         else:
             dynamics = self._site.start.optimizer.dynamics
             b = dynamics.linearise(self._state, self._step_gradient(u)).b[0]
-        held = self._said.held
-        assert isinstance(held, Rows)
-        return -held.along(b * v)[self._kept]
+        return -self._said.held.along(b * v)[self._kept]
 
     def features(self) -> list[Tensor]:
         """Return the features `[Q, D]` of each target, as `batch.features()` does for tasks."""

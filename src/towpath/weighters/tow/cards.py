@@ -6,7 +6,8 @@ PAPER = "Nguyen, Do, Carneiro"
 
 TOW = Card(
     formula="`argmin sum_t [ sum(l(x_t)) + beta/2 \\|u_t - mu\\|^2 ]` over the window, `x_{t+1}` "
-    "one optimiser step on `u_t . l(x_t)`, `u >= 0`, `mu = 1/M`",
+    "one optimiser step on `u_t . l(x_t)`, `u >= 0`, `mu = 1/M`, or a weighter's weights: "
+    "`nominal=mixture`",
     assumes="a lower loss of the window's own later tasks is what is wanted",
     costs="about T more evaluations an iteration, sketches of curvature, 3 T M P numbers",
     fails="where tasks are wrong: they are part of the cost; at a beta that is far too small",

@@ -71,6 +71,7 @@ def check_together(tow: "TOW") -> None:
             "bounds='none' with 'softmax' (its weights are positive by themselves) and only "
             "there."
         )
+    _check_about_a_weighter(tow)
     if tow.cost is None:
         return
     if not isinstance(tow.cost, Cost):
@@ -82,6 +83,23 @@ def check_together(tow: "TOW") -> None:
         raise ValueError(
             f"TOW found terminal='replay' with cost={type(tow.cost).__name__}(...); a cost of your "
             "own says itself what counts after the last step. Use terminal='none' with it."
+        )
+
+
+def _check_about_a_weighter(tow: "TOW") -> None:
+    """Raise a ValueError for options that a plan about a weighter's weights cannot have."""
+    if isinstance(tow.nominal, str):
+        return
+    name = type(tow.nominal).__name__
+    if tow.normalise == "softmax":
+        raise ValueError(
+            f"TOW found nominal={name}(...) with normalise='softmax'; a weight of 0, which a "
+            "weighter may give, has no logit. Use normalise='none' with bounds='simplex'."
+        )
+    if tow.mu is not None:
+        raise ValueError(
+            f"TOW found nominal={name}(...) with mu={tow.mu}; the prior's mean is the weighter's "
+            "weights. Drop mu."
         )
 
 

@@ -4,7 +4,7 @@ Stage 1 is evaluated once: its state is given, and its curvature does not enter 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -56,7 +56,7 @@ class Evaluator:
         t: int,
         state: State,
         buffers: Values,
-        w: Tensor,
+        w: Tensor | None,
         *,
         derivatives: bool,
         columns: bool,
@@ -67,7 +67,8 @@ class Evaluator:
             t: the number of the mini-batch.
             state: parameters and moments before its step.
             buffers: the model's buffers there.
-            w: `[M]`, the weights of the step.
+            w: `[M]`, the weights of the step; None if they depend on this evaluation. The curvature
+                is then that of single tasks, one row each, and `weighted_curvature` sums it up.
             derivatives: whether the rollout will be modelled.
             columns: whether single gradients are needed even if it will not.
         """
@@ -77,12 +78,11 @@ class Evaluator:
         counts = setting.cost.counts(t, setting.shape[0])
         look = setting.view.look(t, derivatives=derivatives, counts=counts)
         if look is None:
-            return StageAnswer(self._nothing(state, w), buffers, Work())
+            return StageAnswer(self._nothing(state), buffers, Work())
         curvature = None
         if derivatives and t > 0:
-            # the step's own curvature, and that of the mini-batch's cost
-            rows = [w, torch.ones_like(w)] if counts else [w]
-            curvature = setting.modelling.curvature_of(*rows)
+            rows = torch.eye(setting.shape[1]) if w is None else curvature_rows(w, counts=counts)
+            curvature = setting.modelling.curvature_of(*rows.to(state.x))
         evaluate = partial(
             self._ask,
             t,
@@ -139,17 +139,44 @@ class Evaluator:
         terms = CostTerms(J.sum(0), C_xx, setting.cost.halves(t, J))
         return CostAnswer(losses, bad, terms, work)
 
-    def _nothing(self, state: State, w: Tensor) -> Evaluation:
+    def _nothing(self, state: State) -> Evaluation:
         """Return the result for a mini-batch that is not evaluated: no loss, no gradient."""
-        ranks, own = self.setting.ranks, self.setting.own(state).x
-        columns = Columns(own.new_zeros(1, 1).expand(len(w), len(own)), len(state.x), ranks)
-        unknown = torch.full_like(w, torch.nan)
-        return Evaluation(unknown, torch.ones_like(w, dtype=torch.bool), columns, None, None)
+        ranks, own, M = self.setting.ranks, self.setting.own(state).x, self.setting.shape[1]
+        columns = Columns(own.new_zeros(1, 1).expand(M, len(own)), len(state.x), ranks)
+        unknown = own.new_full((M,), torch.nan)
+        return Evaluation(unknown, torch.ones_like(unknown, dtype=torch.bool), columns, None, None)
 
     def _ask(self, t: int, state: State, tasks: Sequence[Any], **options: Any) -> Evaluation:
         """Evaluate the objective at a state, with the random draws of stage t."""
         params = self.setting.start.layout.unflatten(state.x)
         return self.setting.objective.evaluate(params, tasks, seed=self.setting.seeds[t], **options)
+
+
+def curvature_rows(w: Tensor, *, counts: bool) -> Tensor:
+    """Return the weights `[j, M]` of the curvature's sums: the step's, and the cost's if it counts.
+
+    Args:
+        w: `[M]`, the weights of the step.
+        counts: whether the losses of the mini-batch are part of the cost.
+    """
+    return torch.stack([w, torch.ones_like(w)] if counts else [w])
+
+
+def weighted_curvature(here: Evaluation, w: Tensor, *, counts: bool) -> Evaluation:
+    """Return an evaluation with sums of the curvature in place of that of single tasks.
+
+    Args:
+        here: has the curvature of each task, or none at all.
+        w: `[M]`, the weights of the step.
+        counts: whether the losses of the mini-batch are part of the cost.
+    """
+    if here.curvature is None:
+        return here
+    rows = curvature_rows(w, counts=counts)
+    sums = here.curvature.new_zeros(len(rows), here.curvature.shape[1])
+    for i, h in enumerate(here.curvature):  # in task order, as an evaluation adds them up
+        sums.addr_(rows[:, i].to(sums), h)
+    return replace(here, curvature=sums)
 
 
 def step_curvature(here: Evaluation) -> Tensor:

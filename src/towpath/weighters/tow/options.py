@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from towpath.control import (
-    ActionPrior,
     Bounds,
     BoundsKind,
     Convex,
@@ -25,6 +24,8 @@ from towpath.objective import CurvatureKind, Objective
 from towpath.validation import check_choices
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
+from towpath.weighters.protocol import Weighter, wants_targets
+from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.start import (
     ModelLike,
     OptimizerLike,
@@ -37,7 +38,15 @@ from towpath.weighters.start import (
 from towpath.weighters.tow.actions import ACTIONS, NormaliseKind
 from towpath.weighters.tow.checks import check_numbers, check_share, check_together
 from towpath.weighters.tow.cost import Cost, OwnTasks, TargetTasks
-from towpath.weighters.tow.nominal import NOMINALS, NominalKind
+from towpath.weighters.tow.nominal import (
+    NOMINALS,
+    Nominal,
+    PlannedNominal,
+    RuleNominal,
+    checked_nominal,
+    nominal_memory,
+    steps_through,
+)
 from towpath.weighters.tow.part import left_out_of, view_of
 from towpath.weighters.tow.planning import Iterating, Solver, Staying, plan_window
 from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleKind
@@ -49,9 +58,12 @@ from towpath.weighters.work import WindowWork
 
 if TYPE_CHECKING:
     BoundsOption = BoundsKind | Bounds
+    NominalOption = str | Weighter
 else:
-    # recipes read what may be written from this annotation: words only, never a class to import
+    # recipes read what may be written from these annotations, never a class to import: words, and
+    # for the nominal a word or a section of its own, which `towpath.recipes` makes a weighter of
     BoundsOption = BoundsKind
+    NominalOption = str | dict[str, Any]
 
 FAITHFUL: Mapping[str, Any] = {
     "bounds": "backtrack",
@@ -82,7 +94,7 @@ class TOW:
     Args:
         beta: precision of the prior about `mu`; `"auto"` sets it so that the largest planned
             deviation is about `spread / M` (see `spread`, `shrink`).
-        mu: mean of the prior; None for 1/M.
+        mu: mean of the prior; None for the nominal's weights, and 1/M where these are random.
         iterations: iLQR iterations.
         value: "diagonal" (the paper's approximation) or "exact" value function of the feedback
             sweep. `bounds="project"` and `"simplex"` always use the exact, condensed problem.
@@ -94,7 +106,10 @@ class TOW:
             or "none".
         moments: "full" differentiates through the optimiser's moments, "frozen" does not (paper).
         normalise: "none", or "softmax": the actions are logits and the weights sum to 1.
-        nominal: start from "uniform" weights or "random" ones (Dirichlet(1)).
+        nominal: start from "uniform" weights or "random" ones (Dirichlet(1)); or plan about the
+            weights of any weighter, given as an object or by its registered name: they are then
+            also the prior's mean, its memory is kept in `plan.weighter_state`, and it sees the
+            targets if it wants them.
         terminal: "none", or "replay": count the last mini-batch's cost after its step too.
         spread: with `beta="auto"`, the largest deviation relative to 1/M.
         scale: with `beta="auto"`, one beta for the "window" (the mini-batches that matter more move
@@ -140,7 +155,7 @@ class TOW:
     probes: int = 1
     moments: Literal["full", "frozen"] = "full"
     normalise: NormaliseKind = "none"
-    nominal: NominalKind = "uniform"
+    nominal: NominalOption = "uniform"
     terminal: Literal["none", "replay"] = "none"
     spread: float = 0.5
     scale: ScaleKind = "window"
@@ -154,6 +169,7 @@ class TOW:
     plans_windows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "nominal", checked_nominal(self.nominal))
         own_bounds = isinstance(self.bounds, Bounds)
         check_choices("TOW", self, besides=("bounds",) if own_bounds else ())
         check_numbers(self)
@@ -217,7 +233,7 @@ class TOW:
         *,
         targets: Window | None = None,
         muted: Muted = NOTHING_MUTED,
-        state: Mapping[str, Any] | None = None,  # noqa: ARG002  TOW remembers nothing
+        state: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Plan:
         """Return the weights of the window's tasks and the state that training with them leads to.
@@ -229,7 +245,8 @@ class TOW:
             window: T lists of M tasks.
             targets: T lists of trusted tasks; the cost is then theirs, after each step.
             muted: tasks to leave out because their loss or gradient is not finite.
-            state: not used, because TOW keeps no state between windows.
+            state: `weighter_state` of the plan of the previous window, or None; a plan remembers
+                nothing but the memory of the weighter that is its nominal.
             seed: the seed of all randomness of the plan.
         """
         began = time.perf_counter()
@@ -253,11 +270,25 @@ class TOW:
             seed,
         )
         bounds = bounds_of(self.bounds)
-        actions = NOMINALS[self.nominal].actions(*setting.shape, seed)
-        actions = bounds.feasible_start(actions, setting.held)
-        choice = self._prior_choice(setting.shape[1], given)
+        nominal = self._nominal(model, optimizer, goals, state)
         problem, solver = WindowProblem(setting), self._solver(bounds)
-        return plan_window(problem, actions, bounds, choice, solver, began)
+        return plan_window(problem, nominal, bounds, self._prior_choice(given), solver, began)
+
+    def _nominal(
+        self,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        targets: list[list[Any]] | None,
+        state: Mapping[str, Any] | None,
+    ) -> Nominal:
+        """Return what makes the trajectory that the plan starts from."""
+        chosen = self.nominal
+        if isinstance(chosen, str):
+            return NOMINALS[chosen]
+        memory = nominal_memory(state)
+        if isinstance(chosen, MiniBatchWeighter) and steps_through(chosen):
+            return RuleNominal(chosen, memory, targets)
+        return PlannedNominal(chosen, model, optimizer, memory, targets)
 
     def _cost(self, targets: Window | None) -> Cost:
         """Return the losses that the plan minimises."""
@@ -275,13 +306,12 @@ class TOW:
             actions=ACTIONS[self.normalise],
         )
 
-    def _prior_choice(self, M: int, targets: bool) -> PriorChoice:
-        """Return how the prior of mini-batches of M tasks is chosen."""
-        mu = 1.0 / M if self.mu is None else self.mu
+    def _prior_choice(self, targets: bool) -> PriorChoice:
+        """Return how the prior is chosen."""
         if self.beta == "auto":
             shrinks = targets and self.shrink != "none"
-            return AutoBeta(mu, self.spread, self.scale, shrinks)
-        return GivenBeta(ActionPrior(float(self.beta), mu))
+            return AutoBeta(self.mu, self.spread, self.scale, shrinks)
+        return GivenBeta(float(self.beta), self.mu)
 
     def _solver(self, bounds: Bounds) -> Solver:
         """Return the solver that improves on the nominal."""
@@ -296,6 +326,12 @@ class TOW:
     def check_targets(self, given: bool) -> None:
         """Raise a ValueError if an option does not go with targets, or not without them."""
         if not given:
+            if not isinstance(self.nominal, str) and wants_targets(self.nominal):
+                raise ValueError(
+                    f"TOW(nominal={type(self.nominal).__name__}(...)) found no targets; expected "
+                    "targets=T lists of trusted tasks, which the nominal weighs tasks by. Pass "
+                    "targets; in a recipe, start from tow-targets, or set wants_targets: true."
+                )
             if self.shrink == "agreement":
                 raise ValueError(
                     "TOW(shrink='agreement') found no targets; expected targets=T lists of trusted "

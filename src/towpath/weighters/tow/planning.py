@@ -25,9 +25,11 @@ from towpath.control import (
     ilqr,
 )
 from towpath.weighters.plan import BuffersMoved, Plan
+from towpath.weighters.tow.nominal import Nominal, RolledNominal
 from towpath.weighters.tow.prior import ChosenPrior, PriorChoice
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
+from towpath.weighters.tow.setting import Setting
 
 
 class Solver(Protocol):
@@ -82,7 +84,7 @@ class Staying:
 
 def plan_window(
     problem: WindowProblem,
-    actions: Tensor,
+    start: Nominal,
     bounds: Bounds,
     choice: PriorChoice,
     solver: Solver,
@@ -92,29 +94,27 @@ def plan_window(
 
     Args:
         problem: the window as a control problem.
-        actions: `[T, M]`, the nominal actions, which must be feasible.
+        start: makes the nominal trajectory.
         bounds: the set of feasible actions.
         choice: how the prior is chosen.
         solver: searches for a better trajectory than the nominal.
         began: the time when planning began, on the clock `time.perf_counter`.
     """
-    setting = problem.setting
     looks = not isinstance(solver, Staying)
-    nominal = problem.rollout(lambda t, z: actions[t], derivatives=looks)  # noqa: ARG005
+    rolled = start.rolled(problem, bounds, derivatives=looks)
+    nominal, mean = rolled.trajectory, rolled.mean
     if not nominal.finite:
-        chosen = ChosenPrior(choice.unasked(), ended=Status.NON_FINITE_NOMINAL)
+        chosen = ChosenPrior(choice.unasked(mean), ended=Status.NON_FINITE_NOMINAL)
     elif looks:
-        chosen = choice.choose(problem, nominal, bounds)
+        chosen = choice.choose(problem, nominal, bounds, mean)
     else:
-        chosen = ChosenPrior(choice.unasked())
+        chosen = ChosenPrior(choice.unasked(mean))
     if chosen.ended is None:
         found = solver.improve(problem, nominal, chosen.prior)
     else:
         found = Improvement(nominal, chosen.ended)
     found, extra = _trained(problem, found)
-    rows = enumerate(actions)
-    weights = [setting.modelling.actions.weights(row, setting.held_at(t)) for t, row in rows]
-    plan = _plan(problem, nominal, torch.stack(weights), chosen, found, extra)
+    plan = _plan(problem, rolled, chosen, found, extra)
     return replace(plan, seconds=time.perf_counter() - began)
 
 
@@ -134,8 +134,7 @@ def _trained(
 
 def _plan(
     problem: WindowProblem,
-    nominal: Trajectory[Rollout],
-    first: Tensor,
+    rolled: RolledNominal,
     chosen: ChosenPrior,
     found: Improvement[Rollout],
     extra: Work,
@@ -144,13 +143,13 @@ def _plan(
 
     Args:
         problem: the window as a control problem.
-        nominal: the trajectory that planning started from.
-        first: `[T, M]`, its weights, whether or not it broke off.
+        rolled: the trajectory that planning started from.
         chosen: the prior.
         found: the trajectory that was accepted.
         extra: work of the training that followed a plan on a part.
     """
     setting, start = problem.setting, problem.setting.start
+    nominal, before = rolled.trajectory, rolled.work
     accepted, history = found.trajectory, found.history
     M = nominal.actions.shape[1]
     # an infinite precision holds the weights at the nominal, where the prior costs nothing
@@ -159,7 +158,7 @@ def _plan(
     total = nominal.work + extra
     # a nominal that broke off leads nowhere: the state stays where it began
     final = accepted.kept.final if finite else start.state
-    weights = (accepted.kept.weights if finite else first.to(start.state.x)).clone()
+    weights = (accepted.kept.weights if finite else _first_weights(setting, rolled)).clone()
     for t in range(len(weights)):
         weights[t, list(setting.muted.at(t))] = 0.0  # a muted task moves nothing
     buffers = accepted.kept.buffers if finite else start.buffers
@@ -177,9 +176,11 @@ def _plan(
         accuracies=accepted.kept.accuracies,
         # the nominal's as well: it may have been planned on while another trajectory was trained on
         bad=accepted.kept.bad | nominal.kept.bad,
-        evaluations=total.tasks / M + sum(line.evaluations for line in history),
-        sketches=total.sketches / M + sum(line.sketches for line in history),
-        products=problem.modeller.products / M,
+        evaluations=before.evaluations
+        + total.tasks / M
+        + sum(line.evaluations for line in history),
+        sketches=before.sketches + total.sketches / M + sum(line.sketches for line in history),
+        products=before.products + problem.modeller.products / M,
         query_share=setting.view.share,
         part_evaluations=total.parts / M + sum(line.part_evaluations for line in history),
         seconds=0.0,
@@ -187,5 +188,13 @@ def _plan(
         initial=start.state,
         final=final,
         optimizer_state=start.optimizer.after(final),
+        weighter_state={"nominal": rolled.memory} if rolled.memory else {},
         buffers=BuffersMoved.between(start.buffers, buffers),
     )
+
+
+def _first_weights(setting: Setting, rolled: RolledNominal) -> Tensor:
+    """Return the nominal's weights `[T, M]`, whether or not its rollout broke off."""
+    rows = enumerate(rolled.actions)
+    weights = [setting.modelling.actions.weights(row, setting.held_at(t)) for t, row in rows]
+    return torch.stack(weights).to(setting.start.state.x)

@@ -1,8 +1,9 @@
 """The strength beta of the prior on the weights: given, or computed from the window.
 
-With `beta="auto"` beta is such that the largest deviation that the nominal's gradient suggests is
-about `spread / M`. With targets the spread is multiplied by the agreement of two halves of them:
-the cosine of the deviations, centred per mini-batch, that each half suggests.
+The mean is the nominal's weights unless the user gives another. With `beta="auto"` beta is such
+that the largest deviation that the nominal's gradient suggests is about `spread / M`. With targets
+the spread is multiplied by the agreement of two halves of them: the cosine of the deviations,
+centred per mini-batch, that each half suggests.
 """
 
 import math
@@ -16,6 +17,8 @@ from towpath.control.deviations import centred, cosine
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 
+Mean = float | Tensor
+"""the mean of the prior: one number for all tasks, or `[T, M]`"""
 ScaleKind = Literal["window", "mini-batch"]
 LEAST_SCALE = 1e-3
 """a mini-batch without influence must not move on rounding: beta differs a thousandfold at most"""
@@ -33,14 +36,21 @@ class ChosenPrior:
 class PriorChoice(Protocol):
     """The interface of a method that chooses the prior of a plan."""
 
-    def unasked(self) -> ActionPrior:
+    def unasked(self, mean: Mean) -> ActionPrior:
         """Return the prior of a plan that keeps its nominal without computing gradients."""
         ...
 
     def choose(
-        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds, mean: Mean
     ) -> ChosenPrior:
-        """Return the prior for a finite nominal that was rolled out with derivatives."""
+        """Return the prior for a finite nominal that was rolled out with derivatives.
+
+        Args:
+            problem: the window as a control problem.
+            nominal: the trajectory that planning starts from.
+            bounds: the feasible weights.
+            mean: the prior's mean that the nominal suggests.
+        """
         ...
 
 
@@ -48,30 +58,42 @@ class PriorChoice(Protocol):
 class GivenBeta:
     """A prior with the beta that the user gave."""
 
-    prior: ActionPrior
+    beta: float
+    mu: float | None = None
+    """the mean that the user gave; None for the nominal's"""
 
-    def unasked(self) -> ActionPrior:
-        """Return the given prior, which does not depend on gradients."""
-        return self.prior
+    def unasked(self, mean: Mean) -> ActionPrior:
+        """Return the prior of the given beta, which does not depend on gradients."""
+        return ActionPrior(self.beta, mean if self.mu is None else self.mu)
 
     def choose(
         self,
         problem: WindowProblem,
         nominal: Trajectory[Rollout],
         bounds: Bounds,  # noqa: ARG002  beta does not follow from what the bounds allow
+        mean: Mean,
     ) -> ChosenPrior:
-        """Return the given prior; the agreement of the targets is measured as well."""
+        """Return the prior of the given beta; the agreement of the targets is measured as well.
+
+        Args:
+            problem: the window as a control problem.
+            nominal: the trajectory that planning starts from.
+            bounds: unused, because beta is given.
+            mean: the prior's mean that the nominal suggests.
+        """
+        prior = self.unasked(mean)
         if not problem.setting.cost.has_halves:
-            return ChosenPrior(self.prior)
+            return ChosenPrior(prior)
         # a model that lives here only does not use memory during the trials
-        return ChosenPrior(self.prior, agreement(problem, nominal, problem.model(nominal)))
+        return ChosenPrior(prior, agreement(problem, nominal, problem.model(nominal)))
 
 
 @dataclass(frozen=True)
 class AutoBeta:
     """A prior whose beta is computed from the gradients of the nominal."""
 
-    mu: float
+    mu: float | None
+    """the mean that the user gave; None for the nominal's"""
     spread: float
     """the largest deviation, relative to 1/M"""
     scale: ScaleKind
@@ -79,18 +101,25 @@ class AutoBeta:
     shrinks: bool
     """whether the spread is multiplied by the agreement of the targets"""
 
-    def unasked(self) -> ActionPrior:
+    def unasked(self, mean: Mean) -> ActionPrior:
         """Return a prior of infinite precision, which keeps the weights at the nominal."""
-        return ActionPrior(math.inf, self.mu)
+        return ActionPrior(math.inf, mean if self.mu is None else self.mu)
 
     def choose(
-        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds
+        self, problem: WindowProblem, nominal: Trajectory[Rollout], bounds: Bounds, mean: Mean
     ) -> ChosenPrior:
         """Return the prior whose beta lets the weights deviate by the spread.
 
         The solver builds the nominal's model again: that costs no evaluation, and the model built
         here does not use memory during the trials.
+
+        Args:
+            problem: the window as a control problem.
+            nominal: the trajectory that planning starts from.
+            bounds: the feasible weights.
+            mean: the prior's mean that the nominal suggests.
         """
+        still = self.unasked(mean)
         setting = problem.setting
         model = problem.model(nominal)
         agreed = agreement(problem, nominal, model) if setting.cost.has_halves else None
@@ -98,15 +127,13 @@ class AutoBeta:
         spread = self.spread * (max(0.0, agreed or 0.0) if self.shrinks else 1.0)
         largest = float(g0.abs().max())
         if not math.isfinite(largest):
-            return ChosenPrior(self.unasked(), ended=Status.NON_FINITE_DERIVATIVE)
+            return ChosenPrior(still, ended=Status.NON_FINITE_DERIVATIVE)
         if largest == 0.0:
-            return ChosenPrior(self.unasked(), agreed, Status.CONVERGED)
+            return ChosenPrior(still, agreed, Status.CONVERGED)
         if spread == 0.0:
-            return ChosenPrior(self.unasked(), agreed, Status.NO_AGREEMENT)
-        M = setting.shape[1]
-        return ChosenPrior(
-            ActionPrior(M * largest / spread, self.mu, self._scales(g0, largest)), agreed
-        )
+            return ChosenPrior(still, agreed, Status.NO_AGREEMENT)
+        beta = setting.shape[1] * largest / spread
+        return ChosenPrior(ActionPrior(beta, still.mu, self._scales(g0, largest)), agreed)
 
     def _scales(self, g0: Tensor, largest: float) -> tuple[float, ...] | None:
         """Return each mini-batch's beta over the window's; one without influence stays put."""

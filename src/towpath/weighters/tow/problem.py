@@ -24,14 +24,19 @@ from towpath.control import Allows, Model, Policy, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Columns, Evaluation
 from towpath.weighters.muted import Muted
-from towpath.weighters.tow.evaluation import Evaluator, own_cost, step_curvature
+from towpath.weighters.rules.targets import BadTargetsError
+from towpath.weighters.tow.evaluation import (
+    Evaluator,
+    own_cost,
+    step_curvature,
+    weighted_curvature,
+)
 from towpath.weighters.tow.modelling import Modeller
 from towpath.weighters.tow.rollout import CostTerms, Rollout, StagePoint, Walk, coordinates
 from towpath.weighters.tow.setting import Setting
 
-Decide = Callable[[int, State, Tensor], Tensor]
-"""(stage t, state before the step, gradients [M, P]) -> weights [M], float64; state and gradients
-at the rank's own coordinates."""
+Decide = Callable[[int, State, Evaluation], Tensor]
+"""(stage t, whole state before the step, mini-batch as evaluated there) -> weights [M], float64."""
 
 
 def nonnegative(action: Tensor) -> bool:
@@ -72,7 +77,7 @@ class WindowProblem:
             policy: the actions, from the mini-batch's number and the state.
             derivatives: whether the trajectory will be modelled.
             allows: whether an action is feasible; the rollout ends where one is not.
-            decide: may change the weights when the mini-batch's gradients are known.
+            decide: may change the weights when the mini-batch was evaluated.
         """
         setting = self.setting
         walk = Walk(
@@ -99,11 +104,12 @@ class WindowProblem:
             walk.feasible = False
             return False
         w = setting.modelling.actions.weights(u, setting.held_at(t))
+        undecided = decide is not None and walk.derivatives
         answer = self.evaluator.stage(
             t,
             state,
             walk.buffers,
-            w,
+            None if undecided else w,
             derivatives=walk.derivatives,
             columns=decide is not None,
         )
@@ -111,7 +117,15 @@ class WindowProblem:
         walk.work = walk.work + answer.work
         walk.bad = Muted(tasks=frozenset((t, i) for i in here.bad_indices()))
         if decide is not None and not walk.bad:
-            u = w = decide(t, own, here.held.values).to(state.x)
+            try:
+                u = w = decide(t, state, here).to(state.x)
+            except BadTargetsError as error:
+                walk.bad = Muted(targets=frozenset((t, i) for i in error.indices))
+                walk.finite = False
+                return False
+            if undecided:
+                counts = setting.cost.counts(t, setting.shape[0])
+                here = weighted_curvature(here, w, counts=counts)
         gradient = here.held.weighted(w)
         after = setting.start.optimizer.dynamics.step(state, gradient)
         walk.actions.append(u)

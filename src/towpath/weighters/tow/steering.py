@@ -40,6 +40,7 @@ from towpath.control import (
 )
 from towpath.control.ilqr import rounding
 from towpath.dynamics import State
+from towpath.objective import Evaluation
 from towpath.weighters.tow.problem import Decide, WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 
@@ -116,15 +117,16 @@ class Steering:
         uniform = nominal.actions
         precisions = prior.precisions(len(uniform))
 
-        def decide(t: int, state: State, J: Tensor) -> Tensor:
-            """Return the weights of mini-batch t, given its gradients J `[M, P]`."""
+        def decide(t: int, whole: State, here: Evaluation) -> Tensor:
+            """Return the weights of mini-batch t from its gradients J at the rank's coordinates."""
+            state, J = setting.own(whole), here.held.values
             b = modeller.linearise(state, J.mean(0)).b
             g = setting.ranks.total((J @ (b * costates[t]).sum(0)).double())
             if t in setting.view.coasts:
                 step = modeller.moved(state, uniform[t].to(J) @ J)
                 worth = setting.ranks.total((costates[t] * step).sum(dtype=torch.float64))
                 left_out[t] = LeftOut(g, float(worth))
-            return self.bounds.project(prior.mu - g / precisions[t], setting.held_at(t))
+            return self.bounds.project(prior.mean(t) - g / precisions[t], setting.held_at(t))
 
         return decide
 
@@ -194,7 +196,8 @@ def _promised(
     for t, stage in left_out.items():
         w, u = trial.actions[t].to(stage.g), nominal.actions[t].to(stage.g)
         precision = float(prior.precisions(len(trial.actions))[t])
-        change = (w - prior.mu).square().sum() - (u - prior.mu).square().sum()
+        mean = prior.mean(t)
+        change = (w - mean).square().sum() - (u - mean).square().sum()
         total -= float(stage.g @ (w - u)) + 0.5 * precision * float(change)
     return total
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from towpath.weighters.work import WindowWork
+from towpath.weighters.tow.nominal import steps_through
+from towpath.weighters.work import WindowWork, window_work
 
 if TYPE_CHECKING:
     from towpath.weighters.tow.options import TOW
@@ -12,7 +13,24 @@ TRIALS = 1.2
 
 
 def expected_work(tow: "TOW", T: int, targets: float, inertia: float) -> WindowWork:
-    """Return the expected work of a plan: T evaluations for the nominal, T-1 for each trial.
+    """Return the expected work of a plan, and of the weighter that it is about.
+
+    Args:
+        tow: the options of the plan.
+        T: number of mini-batches of the window.
+        targets: number of targets of a mini-batch, as a share of M.
+        inertia: `inertia` of the optimiser.
+    """
+    planned, nominal = _planned(tow, T, targets, inertia), tow.nominal
+    if isinstance(nominal, str):
+        return planned
+    beside = window_work(nominal, T, targets, inertia)
+    # a rule decides while the nominal is rolled out; other weighters train through the window first
+    return planned + beside + WindowWork(-T if steps_through(nominal) else 0)
+
+
+def _planned(tow: "TOW", T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the work about known weights: T evaluations for the nominal, T-1 for each trial.
 
     Args:
         tow: the options of the plan.
