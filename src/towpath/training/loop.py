@@ -23,7 +23,14 @@ from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
 from towpath.runs.plain import Json, plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
-from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
+from towpath.runs.records import (
+    Clock,
+    ProbeRecord,
+    Record,
+    StepRecord,
+    WindowRecord,
+    clocked,
+)
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
     Checkpoint,
@@ -252,6 +259,7 @@ def _train(
             writer.flush()
             complete = replace(_after_records(now, writer), seconds=seconds)
             state = complete.state
+            _tell_of_race(reporter, state.step, window[0])
             reporter.stepped(state.step, window[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)
@@ -268,6 +276,13 @@ def _train(
         raise
     save(complete)
     return complete
+
+
+def _tell_of_race(reporter: Reporter, step: int, record: WindowRecord) -> None:
+    """Report what a race decided in a window, of which `record` is the first one."""
+    plan = record.plan if isinstance(record, StepRecord) else None
+    if plan is not None and plan.race is not None and plan.race.decides:
+        reporter.raced(step, plan.race)
 
 
 def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:

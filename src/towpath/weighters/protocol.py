@@ -1,7 +1,7 @@
 """The interface between training and a weighter."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
 
 from towpath.objective import Objective
 from towpath.weighters.muted import NOTHING_MUTED, Muted
@@ -15,6 +15,15 @@ class Weighter(Protocol):
     @property
     def wants_targets(self) -> bool:
         """Whether training passes trusted tasks as targets to this weighter."""
+        ...
+
+    @property
+    def wants_judges(self) -> bool:
+        """Whether training keeps trusted tasks apart for this weighter to judge by.
+
+        It then passes them to `plan` as `judges` (`JudgingWeighter`), and neither trains on them
+        nor gives them as targets.
+        """
         ...
 
     def plan(
@@ -47,3 +56,42 @@ class Weighter(Protocol):
 def wants_targets(weighter: Weighter) -> bool:
     """Return whether a weighter wants trusted tasks; the default for a user's class is False."""
     return bool(getattr(weighter, "wants_targets", False))
+
+
+class JudgingWeighter(Weighter, Protocol):
+    """A weighter with `wants_judges`, to which training passes tasks to judge by."""
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        judges: Sequence[Any] = (),
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """Return the weights of a window and the state that training with them leads to.
+
+        It has nine parameters because they are those of `Weighter.plan` and the judges.
+
+        Args:
+            objective: evaluates the tasks' losses and gradients.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks, for a weighter that wants them.
+            judges: trusted tasks that are neither in the window nor among the targets.
+            muted: tasks to leave out because their loss or gradient is not finite.
+            state: the weighter's state after the previous window.
+            seed: the seed of all randomness of the plan.
+        """
+        ...
+
+
+def wants_judges(weighter: Weighter) -> TypeGuard[JudgingWeighter]:
+    """Return whether a weighter judges; the default for a user's class is False."""
+    return bool(getattr(weighter, "wants_judges", False))

@@ -8,6 +8,7 @@ from towpath.weighters.card import Card
 from towpath.weighters.kinds import Kinds
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
+from towpath.weighters.race import cards as race_cards
 from towpath.weighters.race.race import Race
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
@@ -92,5 +93,5 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
     "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
     "race": WeighterEntry(Race),
-    "auto": WeighterEntry(Race),
+    "auto": WeighterEntry(Race, own_card=race_cards.AUTO),
 }

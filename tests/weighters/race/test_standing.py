@@ -44,11 +44,7 @@ def heat(
 
 def rate(count: int, wanted, **setting) -> float:
     g = np.random.default_rng(5)
-    return float(
-        np.mean(
-            [wanted(chosen(standings(heat(g, **setting), "uniform"), LEVEL)) for _ in range(count)]
-        )
-    )
+    return float(np.mean([wanted(choice(heat(g, **setting))) for _ in range(count)]))
 
 
 @pytest.mark.parametrize("judges", [3, 7, 20])
@@ -81,8 +77,8 @@ def test_a_change_of_what_is_good_is_found_by_the_next_heat():
     g = np.random.default_rng(0)
     first, second = {"mixture": 0.1}, {"mixture": -0.1, "opus": 0.1}
     for _ in range(50):
-        assert chosen(standings(heat(g, first), "uniform"), LEVEL) == "mixture"
-        assert chosen(standings(heat(g, second), "uniform"), LEVEL) == "opus"
+        assert choice(heat(g, first)) == "mixture"
+        assert choice(heat(g, second)) == "opus"
 
 
 def test_a_dropped_arm_is_compared_with_the_looks_of_its_time():

@@ -7,6 +7,7 @@ of them are trusted: a few tasks then say more. All arms of a look see the same 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,18 @@ from towpath.data.episode import Episode
 from towpath.objective import Objective
 from towpath.weighters.seeds import stage_seed
 
-FORWARD = 1 / 3
-"""the cost of a loss without its gradient, in evaluations"""
+ACCURACY, LOSS = "accuracy", "loss"
+"""what a score is: the accuracy on a judge, or minus its loss"""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of an arm on the judges, larger is better."""
+
+    values: list[float]
+    """one for each judge"""
+    metric: str
+    """`ACCURACY`, or `LOSS` for minus the loss"""
 
 
 def dealt(judges: Sequence[Any], look: int, deals: int) -> list[Any]:
@@ -35,8 +46,8 @@ def _deal(task: Any, number: int) -> Any:
 
 def scores(
     objective: Objective, params: Mapping[str, Tensor], tasks: Sequence[Any], deals: int
-) -> list[float]:
-    """Return the score of each judge, larger is better: the mean over its deals.
+) -> Scored:
+    """Return the score on each judge: the mean over its deals.
 
     Args:
         objective: evaluates a task.
@@ -47,4 +58,5 @@ def scores(
     said = objective.evaluate(params, list(tasks), gradients=False, seed=0, first=0)
     values = -said.losses if said.accuracies is None else said.accuracies
     table = values.detach().double().cpu().numpy().reshape(-1, deals)
-    return [float(v) for v in np.where(np.isfinite(table), table, -np.inf).mean(1)]
+    means = np.where(np.isfinite(table), table, -np.inf).mean(1)
+    return Scored([float(v) for v in means], LOSS if said.accuracies is None else ACCURACY)

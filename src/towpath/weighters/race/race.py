@@ -12,22 +12,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from towpath.objective import Objective
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter, wants_targets
-from towpath.weighters.race.judges import FORWARD, dealt, scores
+from towpath.weighters.protocol import Weighter, wants_judges, wants_targets
+from towpath.weighters.race.cards import RACE
+from towpath.weighters.race.judges import dealt, scores
 from towpath.weighters.race.lineup import line_up
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.schedule import Schedule
 from towpath.weighters.race.standing import best_half, chosen, standings
 from towpath.weighters.race.watched import Watched
+from towpath.weighters.race.work import judging_work
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.site import FORWARD
 from towpath.weighters.start import (
     ModelLike,
     OptimizerLike,
@@ -36,6 +39,17 @@ from towpath.weighters.start import (
     check_call,
     checked_window,
 )
+from towpath.weighters.work import WindowWork, plans_windows, window_work
+
+if TYPE_CHECKING:
+    RulesOption = Mapping[str, Weighter]
+else:
+    # recipes read what may be written from this annotation: sections, which `towpath.recipes`
+    # makes weighters of
+    RulesOption = dict[str, Any]
+
+ENOUGH_JUDGES = 2
+"""one judge has no scatter, so nothing could be said of chance"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,17 +95,10 @@ class Race:
         deals: how often a judge's samples are dealt anew into support and query, at each look.
     """
 
-    card: ClassVar[Card] = Card(
-        formula="the weights of whichever weighter brings held-out trusted tasks furthest in heats "
-        "of 50 mini-batches; uniform where none is better beyond chance",
-        assumes="the trusted tasks are those of the deployment",
-        costs="about half of uniform's time at 400 steps, a fifth at 2,000",
-        fails="where the judges are too few to tell the arms apart: it is then uniform",
-        reference="ours",
-    )
+    card: ClassVar[Card] = RACE
     wants_judges: ClassVar[bool] = True
 
-    rules: Mapping[str, Weighter] = field(default_factory=line_up)
+    rules: RulesOption = field(default_factory=line_up)
     level: float = 0.2
     first: int = 40
     spacing: float = 4.0
@@ -105,6 +112,12 @@ class Race:
                 f"Race found {len(self.rules)} rule; expected at least two, the baseline first. "
                 "Add a rule, or use the one that you have by itself."
             )
+        inner = [name for name, rule in self.rules.items() if wants_judges(rule)]
+        if inner:
+            raise ValueError(
+                f"Race found the rule {inner[0]!r}, which judges itself; expected weighters that "
+                "do not. Add its rules to this race instead."
+            )
         between("Race", "level", self.level, 0.0, 1.0)
         for name in ("first", "length", "looks", "deals"):
             at_least("Race", name, getattr(self, name), 0 if name == "first" else 1)
@@ -117,6 +130,16 @@ class Race:
         return any(wants_targets(weighter) for weighter in self.rules.values())
 
     @property
+    def plans_windows(self) -> bool:
+        """Whether one of the rules holds the gradients of a whole window at once."""
+        return any(plans_windows(weighter) for weighter in self.rules.values())
+
+    @property
+    def unjudged(self) -> Weighter:
+        """The weighter that the race amounts to where there are no judges."""
+        return self.rules[self.baseline]
+
+    @property
     def baseline(self) -> str:
         """The name of the arm that all others are compared with."""
         return next(iter(self.rules))
@@ -125,6 +148,32 @@ class Race:
     def schedule(self) -> Schedule:
         """When heats begin and how long they are."""
         return Schedule(self.first, self.spacing, self.length)
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
+        """Return the expected work of a window outside of heats, as if the baseline led.
+
+        Args:
+            T: number of mini-batches of the window.
+            targets: number of targets of a mini-batch, as a share of M.
+            inertia: `inertia` of the optimiser.
+        """
+        return window_work(self.unjudged, T, targets, inertia)
+
+    def judging_work(
+        self, steps: range, T: int, targets: float, judges: float, inertia: float
+    ) -> WindowWork:
+        """Return the expected work of losing arms and judges in a stretch of a run.
+
+        Args:
+            steps: the mini-batches of the stretch.
+            T: number of mini-batches of a window.
+            targets: number of targets of a mini-batch, as a share of M.
+            judges: number of judges, as a share of M.
+            inertia: `inertia` of the optimiser.
+        """
+        arms = [window_work(rule, T, targets, inertia) for rule in self.rules.values()]
+        look = self.deals * judges
+        return judging_work(self.schedule, steps, T, arms, self.looks * look)
 
     def plan(
         self,
@@ -150,8 +199,8 @@ class Race:
             optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
             window: T lists of M tasks.
             targets: T lists of trusted tasks, for the rules that want them.
-            judges: trusted tasks that are neither trained on nor aimed at; without any there is no
-                heat, and the baseline leads.
+            judges: trusted tasks that are neither trained on nor aimed at; with fewer than two
+                there is no heat, and the baseline leads.
             muted: tasks to leave out because their loss or gradient is not finite.
             state: `weighter_state` of the plan of the previous window, or None.
             seed: the seed of all randomness of the plan.
@@ -160,23 +209,24 @@ class Race:
         check_call(objective, seed)
         start = Start.of(model, optimizer)
         call = _Call(objective, checked_window(window), targets, judges, muted, seed, start)
-        memory = RaceMemory.of(state, self.baseline, start.optimizer)
-        if memory.heat is None and judges and memory.step >= self.schedule.begins(memory.heats):
-            memory.heat = self._new_heat(memory, start)
+        here = Branch(start.state.x, start.optimizer)
+        memory = RaceMemory.of(state, self.rules, here)
+        due = memory.step >= self.schedule.begins(memory.heats)
+        if memory.heat is None and due and len(judges) >= ENOUGH_JUDGES:
+            memory.heat = self._new_heat(memory, here)
         if memory.heat is None:
             plan = self._follow(memory, call, model, optimizer)
         else:
             plan = self._run(memory, memory.heat, call, model, optimizer)
         return replace(plan, seconds=time.perf_counter() - began)
 
-    def _new_heat(self, memory: RaceMemory, start: Start) -> Heat:
+    def _new_heat(self, memory: RaceMemory, here: Branch) -> Heat:
         """Return a heat of all arms or, after the first, of the leader and whom it must beat."""
         names = list(self.rules)
         if memory.heats:
             rest = [name for name in names if name not in (memory.leader, self.baseline)]
             best = sorted(rest, key=lambda name: -memory.gains.get(name, 0.0))[:1]
             names = [n for n in names if n in (memory.leader, self.baseline, *best)]
-        here = Branch(start.state.x, start.optimizer)
         return Heat(
             scores={name: [] for name in names},
             branches={name: here for name in names if name != memory.leader},
@@ -225,6 +275,7 @@ class Race:
         work = plans[leader].evaluations
         if plans[leader].status.failed:
             return replace(plans[leader], weighter_state=memory.as_state())
+        broke = []
         for name, branch in list(heat.branches.items()):
             params = branch.params(call.start.layout)
             plan = call.plan(self.rules[name], params, branch.optimizer, memory.rules.get(name))
@@ -234,6 +285,7 @@ class Race:
                 return replace(plan, evaluations=work, weighter_state=memory.as_state())
             if plan.status.failed:  # the leader trained on the same tasks, so the arm is at fault
                 del heat.branches[name], heat.scores[name]
+                broke.append(name)
                 continue
             plans[name] = plan
         for name, plan in plans.items():
@@ -246,7 +298,7 @@ class Race:
         looks = self.looks * heat.trained // self.length - self.looks * before // self.length
         if looks:
             work += self._look(heat, call, plans)
-        record = self._decide(memory, heat)
+        record = replace(self._decide(memory, heat), broke=tuple(broke))
         plan = plans[memory.leader]
         return replace(
             plan,
@@ -262,29 +314,31 @@ class Race:
         tasks = dealt(call.judges, look, self.deals)
         for name, plan in plans.items():
             judged = partial(scores, call.objective, plan.params, tasks, self.deals)
-            heat.scores[name].append(call.start.untouched(judged))
+            said = call.start.untouched(judged)
+            heat.scores[name].append(said.values)
+            heat.metric = said.metric
         return FORWARD * len(tasks) * len(plans) / len(call.window[0])
 
     def _decide(self, memory: RaceMemory, heat: Heat) -> RaceRecord:
         """Drop arms at half-time, choose the leader at the end, and record how they stand."""
-        running = [memory.leader, *heat.branches]
+        led, running = memory.leader, [memory.leader, *heat.branches]
         seen = {name: heat.scores[name] for name in heat.scores if heat.scores[name]}
         comparable = len(seen) > 1 and self.baseline in seen
         found = standings(seen, self.baseline) if comparable else {}
-        record = RaceRecord(memory.leader, {name: found[name] for name in found if name in running})
+        still = {name: one for name, one in found.items() if name in running}
+        record = RaceRecord(led, standings=still, metric=heat.metric)
         if heat.trained >= self.length:
-            winner = chosen(found, self.level) if found else None
-            if winner is not None and winner not in running:
-                winner = None
-            memory.leader = winner or (self.baseline if self.baseline in running else memory.leader)
+            share = self.level / max(1, len(found))  # of all arms that were judged
+            winner = chosen(still, share)
+            memory.leader = winner or (self.baseline if self.baseline in running else led)
             memory.gains.update({name: one.gain for name, one in found.items()})
             memory.heats += 1
             memory.heat = None
-            return replace(record, leader=memory.leader, ended=True)
-        if not heat.halved and 2 * heat.trained >= self.length and found:
+            changed = led if memory.leader != led else ""
+            return replace(record, leader=memory.leader, led=changed, share=share, ended=True)
+        if not heat.halved and 2 * heat.trained >= self.length and still:
             heat.halved = True
-            still = {n: one for n, one in found.items() if n in running}
-            kept = {memory.leader, self.baseline, *best_half(still)}
+            kept = {led, self.baseline, *best_half(still)}
             for name in [n for n in heat.branches if n not in kept]:
                 del heat.branches[name]
             return replace(record, dropped=tuple(n for n in running if n not in kept))

@@ -74,14 +74,14 @@ def _standing(own: Array, base: Array) -> Standing:
     return Standing(float(gains.mean()), error, count)
 
 
-def chosen(found: Mapping[str, Standing], level: float) -> str | None:
+def chosen(found: Mapping[str, Standing], share: float) -> str | None:
     """Return the arm of the largest gain among those clear of the baseline; None if none is.
 
     Args:
-        found: how each arm but the baseline stands.
-        level: the probability of choosing any arm where none is better than the baseline.
+        found: how each arm stands that may be chosen.
+        share: each arm's share of the level, the largest chance at which its gain is clear.
     """
-    clear = [name for name, one in found.items() if one.chance() <= level / len(found)]
+    clear = [name for name, one in found.items() if one.chance() <= share]
     return max(clear, key=lambda name: found[name].gain, default=None)
 
 
