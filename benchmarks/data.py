@@ -12,7 +12,15 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from towpath.data import SETS, ClassPool, DataError, EpisodeSampler, EpisodeSpec, load, present
+from towpath.data import (
+    SETS,
+    ClassPool,
+    DataError,
+    EpisodeSampler,
+    EpisodeSpec,
+    load_images,
+    present,
+)
 from towpath.data.pool import memory_map_path
 
 ROUNDS = 40
@@ -62,7 +70,7 @@ def resident(pool: ClassPool) -> int | None:
 def speed() -> None:
     """Episodes a second, and how many times faster than training."""
     name = "omniglot" if present("omniglot") else "glyphs"
-    sampler = EpisodeSampler(load(name), EpisodeSpec(5, 1, 15), seed=0)
+    sampler = EpisodeSampler(load_images(name), EpisodeSpec(5, 1, 15), seed=0)
     network = conv4(sampler.pool.image_shape[0])
     making: list[float] = []
     training: list[float] = []
@@ -94,7 +102,7 @@ def memory() -> None:
             continue
         for split in entry.splits:
             try:
-                pool = load(name, split=split)
+                pool = load_images(name, split=split)
             except DataError:  # a set may lack a split, as CUB's novel classes do
                 continue
             sampler = EpisodeSampler(pool, EpisodeSpec(5, 1, 15), seed=0)

@@ -284,7 +284,7 @@ def part_birds(folder: Path) -> None:
     """CUB as two folders of a user's: ten classes that are trusted, the others to test on."""
     if (folder / "birds-others").exists():
         return
-    pool = data.load("cub", split="test")
+    pool = data.load_images("cub", split="test")
     for position, entry in enumerate(pool.classes):
         kind = "birds-trusted" if position < TRUSTED_BIRDS else "birds-others/test"
         place = folder / kind / entry.name

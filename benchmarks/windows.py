@@ -60,7 +60,7 @@ def scenes(
     seed: int = 0,
 ) -> Iterator[Scene]:
     """5-way 1-shot windows, 4-conv, Adam, one after another from `step` uniform steps on."""
-    pool = data.load(real_set(), split="train")
+    pool = data.load_images(real_set(), split="train")
     channels, size, _ = pool.image_shape
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)  # the same network in every run: trials and counters depend on it

@@ -9,7 +9,10 @@ from towpath.weighters import WEIGHTERS, guide
 
 ROOT = Path(__file__).parents[1]
 # a page whose Python goes on from its shell commands runs whole in a test of its own
-WHOLE = {"your-own-data.md": "tests/test_your_own_data.py"}
+WHOLE = {
+    "your-own-data.md": "tests/test_your_own_data.py",
+    "your-own-table.md": "tests/test_your_own_table.py",
+}
 PAGES = [
     page
     for page in (

@@ -12,6 +12,7 @@ def test_the_nearest_word_is_offered_and_a_distant_one_is_not():
     assert nearest("Unifrom", ["uniform", "tow"]) == " Did you mean 'uniform'?"
     assert nearest("zebra", ["uniform", "tow"]) == ""
     assert nearest("x" * 10**7, ["uniform"]) == ""
+    assert nearest("NSV", ["ATG", "NVS"]) == " Did you mean 'NVS'?"  # upper case made it distant
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end():

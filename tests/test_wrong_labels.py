@@ -29,5 +29,5 @@ def test_the_tutorial_runs_and_trusts_the_wrong_scripts_least(tmp_path, monkeypa
     assert (tmp_path / "report.html").stat().st_size > 10_000
     found = audit(RunFolder.open(tmp_path / "runs/characters/tow-targets-seed0").records(), 30)
     assert found is not None
-    least = {group for group, _, _ in found.by_group()[:2]}
+    least = {group.name for group in found.groups[:2]}
     assert least == set(names["WRONG"])

@@ -33,8 +33,9 @@ def nearest(word: object, known: Iterable[str], cutoff: float = 0.5) -> str:
         cutoff: the least similarity, from 0 (any word) to 1 (the same word).
     """
     # Shortened, because comparing long text is slow, and it is no misspelling anyway.
-    match = difflib.get_close_matches(str(word)[:LONGEST_VALUE].lower(), list(known), 1, cutoff)
-    return f" Did you mean {match[0]!r}?" if match else ""
+    spellings = {name.lower(): name for name in known}
+    match = difflib.get_close_matches(str(word)[:LONGEST_VALUE].lower(), spellings, 1, cutoff)
+    return f" Did you mean {spellings[match[0]]!r}?" if match else ""
 
 
 def shortened(text: str, longest: int) -> str:

@@ -3,12 +3,12 @@ import pytest
 import torch
 from torch import nn
 
-from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load
+from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load_images
 
 
 @pytest.fixture(scope="session")
 def glyphs():
-    return {split: load("glyphs", split=split) for split in ("train", "validation", "test")}
+    return {split: load_images("glyphs", split=split) for split in ("train", "validation", "test")}
 
 
 def nearest_neighbour_accuracy(pool, tasks: int) -> float:
@@ -61,17 +61,17 @@ def test_every_drawing_has_ink_and_paper_and_differs_from_the_others(glyphs):
 
 
 def test_a_seed_and_a_choice_of_scripts_make_another_set():
-    usual = load("glyphs", split="test", scripts=("Hebrew",), drawings=4)
-    other = load("glyphs", split="test", scripts=("Hebrew",), drawings=4, seed=1)
+    usual = load_images("glyphs", split="test", scripts=("Hebrew",), drawings=4)
+    other = load_images("glyphs", split="test", scripts=("Hebrew",), drawings=4, seed=1)
     assert usual.images.shape == other.images.shape == (24 * 4, 1, 28, 28)
     assert not np.array_equal(usual.images, other.images)
 
 
 def test_unknown_scripts_and_no_drawings_are_refused():
     with pytest.raises(DataError, match="no script 'Klingon'"):
-        load("glyphs", scripts=("Klingon",))
+        load_images("glyphs", scripts=("Klingon",))
     with pytest.raises(DataError, match="drawings is 0"):
-        load("glyphs", drawings=0)
+        load_images("glyphs", drawings=0)
 
 
 @pytest.mark.slow

@@ -4,7 +4,9 @@ import pytest
 from PIL import Image
 
 from tests.data.makers import encoded, picture, write_tree, write_zip
-from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load, load_folder
+from towpath.data import DataError, EpisodeSampler, EpisodeSpec, load, load_folder, load_images
+from towpath.data.images import decode
+from towpath.data.own_folder import file_names
 
 
 def images(*paths: str, mode: str = "RGB") -> dict[str, bytes]:
@@ -202,9 +204,9 @@ def test_a_class_in_two_splits_is_refused_for_evaluation_unless_it_is_allowed(tm
         with pytest.raises(DataError, match=f"'cat' in {split} and in {other}") as refusal:
             load(str(root), split=split, image_size=8)
         assert "data.shared_classes: true" in str(refusal.value)
-        allowed = load(str(root), split=split, image_size=8, shared_classes=True)
+        allowed = load_images(str(root), split=split, image_size=8, shared_classes=True)
         assert "cat" in [entry.name for entry in allowed.classes]
-    train = load(str(root), split="train", image_size=8)  # nothing is judged on it
+    train = load_images(str(root), split="train", image_size=8)  # nothing is judged on it
     assert any("1 classes are in more than one split" in note for note in train.notes)
     assert len(load(str(root), split="all", image_size=8)) == 5
 
@@ -212,3 +214,15 @@ def test_a_class_in_two_splits_is_refused_for_evaluation_unless_it_is_allowed(tm
 def test_the_same_word_in_two_groups_is_two_classes(tmp_path):
     root = write_tree(tmp_path, grid("train/birds/small", "test/fish/small"))
     assert len(load(str(root), split="test", image_size=8)) == 1
+
+
+def test_file_names_are_in_the_order_of_the_images(tmp_path):
+    root = write_tree(tmp_path, grid("train/g/cat", "train/g/dog", "val/h/cow", each=4))
+    pool, names_of = load_folder(root, "train", image_size=12), file_names(root, "train")
+    assert set(names_of) == {"g/cat", "g/dog"}
+    for position, entry in enumerate(pool.classes):
+        files = names_of[entry.name]
+        assert len(files) == entry.count
+        for image, file in zip(pool.take(position, range(4)), files, strict=True):
+            assert (image == decode((root / file).read_bytes(), file, (12, 12), 3)).all()
+    assert set(file_names(root, "all")) == {"g/cat", "g/dog", "h/cow"}

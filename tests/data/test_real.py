@@ -7,7 +7,7 @@ import pytest
 
 from tests.data.test_glyphs import nearest_neighbour_accuracy
 from towpath.cli import main as cli
-from towpath.data import EpisodeSampler, EpisodeSpec, load
+from towpath.data import EpisodeSampler, EpisodeSpec, load, load_images
 from towpath.data.archive import unpack
 from towpath.data.omniglot import VALIDATION_ALPHABETS
 
@@ -69,8 +69,8 @@ def test_omniglot_is_ink_on_empty_paper(real_root):
 
 def test_the_unpacked_folder_gives_the_pixels_of_the_zip(real_root, tmp_path):
     unpack(real_root / "omniglot" / "images_evaluation.zip", tmp_path / "omniglot")
-    unpacked = load("omniglot", tmp_path, "test")
-    packed = load("omniglot", real_root, "test")
+    unpacked = load_images("omniglot", tmp_path, "test")
+    packed = load_images("omniglot", real_root, "test")
     assert unpacked.classes == packed.classes
     assert np.array_equal(unpacked.images, packed.images)
 

@@ -21,6 +21,9 @@ from towpath.data import DataError, EpisodeSpec
         ({"label_noise": float("nan")}, "0 to 1"),
         ({"zipf_exponent": -1.0}, ">= 0"),
         ({"noise_kind": "quary"}, "Did you mean 'query'"),
+        ({"noise_kind": "image"}, "Did you mean 'images'"),
+        ({"flip_part": "all"}, "expected one of support, query, both"),
+        ({"flip_probability": 1.1}, "flip_probability is 1.1"),
     ],
 )
 def test_a_wrong_field_is_an_error_that_says_what_was_expected(wrong, message):

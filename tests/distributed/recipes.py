@@ -25,6 +25,10 @@ CASES: dict[str, dict[str, Any]] = {
         "weighter": {"name": "tests.training.ahead:Ahead"},
         "trusted": {"count": 5, "per_batch": 3},
     },
+    "weighter that judges": {
+        "weighter": {"name": "tests.training.judge:Referee"},
+        "trusted": {"count": 6, "per_batch": 3, "classes": 6},
+    },
     "fast": {"weighter": {"name": "tow-fast"}},
     "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},

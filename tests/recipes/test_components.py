@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from towpath.data import TaskShape
 from towpath.learners import ProtoNet
 from towpath.recipes.component import Component
 from towpath.recipes.components import (
@@ -20,7 +21,7 @@ from towpath.recipes.typed import RecipeError
 from towpath.weighters import TOW, WEIGHTERS, FineTune, MiniBatch, MiniBatchWeighter, Mixture
 from towpath.weighters.rules.memory import Memory
 
-SIZES = {"channels": 1, "image_size": 16, "ways": 3, "seed": 0}
+SHAPE = TaskShape((1, 16, 16), 3)
 
 
 class OwnProtoNet(ProtoNet):
@@ -105,7 +106,8 @@ def test_data_options_are_checked_by_the_loader_and_only_those_given():
 
 def outputs(learner: Component) -> int:
     """Outputs of the backbone that a learner gets."""
-    made = make_learner(Component("mlp", {"hidden": [4]}), learner, **SIZES, allowed=["tests"])
+    mlp = Component("mlp", {"hidden": [4]})
+    made = make_learner(mlp, learner, shape=SHAPE, seed=0, allowed=["tests"])
     return list(made.parameters().values())[-1].shape[0]
 
 

@@ -36,7 +36,7 @@ def marked(name):
 @pytest.mark.parametrize("name", [marked(name) for name in shipped_recipes()])
 def test_a_shipped_recipe_runs_for_one_window(name, tmp_path):
     full = read_recipe(name)
-    for needed in (full.data.name, *full.test.also):
+    for needed in (full.data.name, *full.test.also, *full.data.options.get("mix", ())):
         if not present(needed, ROOT):
             pytest.skip(f"needs {needed}: set {DATA_VARIABLE} to the folder that holds it")
     words = list(SMALLER)

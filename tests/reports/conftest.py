@@ -5,6 +5,8 @@ import os
 import pytest
 from rich.console import Console
 
+from tests.data.makers import encoded, picture, write_tree
+from tests.training.runs import run, tiny
 from towpath.cli.progress import ConsoleReporter
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.recipe import Recipe
@@ -44,3 +46,31 @@ def comparison(tmp_path_factory):
         finally:
             reporter.close()
     return path
+
+
+@pytest.fixture(scope="session")
+def own_run(tmp_path_factory):
+    """A short run on a flat folder of pictures: ten classes, of which `checked` has two more.
+
+    Returns the run's folder; the pictures are in `pets` beside it.
+    """
+    place = tmp_path_factory.mktemp("own")
+    names = {"train": "abcdef", "validation": "gh", "test": "ij"}
+    files = {
+        f"pets/{split}/{'cat [v2]' if c == 'a' else f'class-{c}'}/{i}.png": encoded(
+            picture(100 * ord(c) + i)
+        )
+        for split, letters in names.items()
+        for c in letters
+        for i in range(5)
+    }
+    files |= {f"checked/{c}/{i}.png": encoded(picture(i + ord(c))) for c in "yz" for i in range(5)}
+    write_tree(place, files)
+    sections = {
+        "name": "own",
+        "data": {"name": str(place / "pets"), "image_size": 12, "channels": 3},
+        "episodes": {"ways": 2, "shots": 1, "query": 2, "within_group": False},
+        "trusted": {"count": 4, "per_batch": 2, "data": str(place / "checked")},
+    }
+    training = {"steps": 12, "horizon": 2, "meta_batch_size": 4, "checkpoint_every": 6}
+    return run(place / "run", tiny("tow-targets", **sections, training=training))

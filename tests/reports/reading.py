@@ -22,7 +22,7 @@ class Page(HTMLParser):
         if tag == "section":
             self.sections.append(found["id"])
         for name in ("src", "href", "xlink:href", "action", "data"):
-            if name in found and not found[name].startswith(("#", "data:,")):
+            if name in found and not found[name].startswith(("#", "data:")):
                 self.outside.append(found[name])
         if tag == "svg" and "role" in found:
             self._svg = {"shapes": [], "text": "", **found}

@@ -1,4 +1,4 @@
-"""The detector that comes with the weights."""
+"""What an audit judges by, and how it orders tasks, classes and groups."""
 
 import numpy as np
 import pytest
@@ -8,17 +8,45 @@ from hypothesis import strategies as st
 from tests.training.runs import run, tiny
 from towpath.cli.main import main
 from towpath.reports import audit
-from towpath.runs.judged import weight_by_label
+from towpath.reports.audit import LOSSES, WEIGHTS, group_shares, units
+from towpath.runs.judged import JudgedTask, weight_by_label
 from towpath.runs.records import ProbeRecord, SkippedWindow, StepRecord
 
 
-def record(step, weights, wrong):
+def record(step, weights, wrong, losses=None):
     tasks = [
         {"index": 10 * step + i, "group": "g" + str(i % 2), "classes": ["a"], "mislabelled": bad}
         for i, bad in enumerate(wrong)
     ]
-    losses = [1.0] * len(weights)
-    return StepRecord(step, 0, weights, tasks, losses, loss=1.0)
+    return StepRecord(step, 0, weights, tasks, losses or [1.0] * len(weights), loss=1.0)
+
+
+def scrambled_records(steps, weigh):
+    """Records of tasks of 3 out of 20 classes in two groups; classes 00 to 07 are bad.
+
+    `weigh` makes the weights of a mini-batch from its losses.
+    """
+    rng = np.random.default_rng(0)
+    names = [f"{'left' if k % 2 else 'right'}/{k:02}" for k in range(20)]
+    records = []
+    for step in range(steps):
+        chosen = [rng.choice(20, 3, replace=False) for _ in range(6)]
+        losses = [0.4 + 0.3 * np.mean(own < 8) + 0.05 * rng.normal() for own in chosen]
+        tasks = [{"index": 0, "group": "", "classes": [names[k] for k in own]} for own in chosen]
+        records.append(StepRecord(step, 0, weigh(np.array(losses)), tasks, losses, loss=0.5))
+    return records
+
+
+def uniform(losses):
+    return [1 / len(losses)] * len(losses)
+
+
+def distrustful(losses):
+    return ((1 / losses) / (1 / losses).sum()).tolist()
+
+
+def exploring(losses):
+    return (losses / losses.sum()).tolist()
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
@@ -29,7 +57,7 @@ def record(step, weights, wrong):
 )
 def test_the_area_counts_pairs_of_a_wrong_and_a_clean_task(tasks):
     weights, wrong = [w for w, _ in tasks], [bad for _, bad in tasks]
-    result = audit([record(1, weights, wrong)])
+    result = audit([record(1, weights, wrong)], by=WEIGHTS)
     pairs = [
         1.0 if a < b else 0.5 if a == b else 0.0
         for a, bad_a in tasks
@@ -50,25 +78,14 @@ def test_only_the_last_steps_count_and_the_least_trusted_come_first():
     assert result is not None
     assert (result.first_step, result.last_step) == (3, 4)
     assert [task.trust for task in result.tasks] == [0.5, 0.5, 1.5, 1.5]
-    assert result.by_group() == [("g0", 0.5, 2), ("g1", 1.5, 2)]
+    assert [(group.name, group.tasks) for group in result.groups] == [("g0", 2), ("g1", 2)]
+    everything = audit(records)
+    assert everything is not None
+    assert (everything.first_step, everything.last_step) == (0, 4)
 
 
 def test_records_without_weights_give_nothing():
     assert audit([SkippedWindow(1, 0)]) is None
-
-
-def test_the_command_lists_the_tasks_and_draws_them(tmp_path, capsys):
-    path = run(tmp_path / "run", tiny("tow-targets"))
-    assert main(["audit", str(path), "--last", "20", "--rows", "3"]) == 0
-    text = capsys.readouterr().out
-    assert "Least trusted training tasks, steps 21 to 40" in text
-    assert "area under the ROC curve" in text
-    assert (path / "audit.png").stat().st_size > 5000
-
-
-def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
-    assert main(["audit", str(tmp_path)]) == 2
-    assert "expected a run folder" in capsys.readouterr().err
 
 
 def test_trusted_tasks_are_not_judged():
@@ -79,3 +96,113 @@ def test_trusted_tasks_are_not_judged():
     assert [task.index for task in result.tasks] == [10, 11]
     assert by_label is not None
     assert by_label.ratio == pytest.approx(0.1 / 0.9)
+
+
+@pytest.mark.parametrize(
+    ("weigh", "signal", "said"),
+    [
+        (distrustful, WEIGHTS, ""),
+        (uniform, LOSSES, "All weights are equal"),
+        (exploring, LOSSES, "gave tasks of high loss more weight"),
+    ],
+)
+def test_weights_are_judged_unless_they_say_nothing_or_the_opposite(weigh, signal, said):
+    result = audit(scrambled_records(200, weigh))
+    assert result is not None
+    assert result.signal is signal
+    assert said in result.reason
+    assert bool(said) == bool(result.reason)
+    bad = [int(effect.name[-2:]) < 8 for effect in result.classes]
+    assert bad == sorted(bad, reverse=True)  # the bad ones first
+    assert {effect.name for effect in result.suspects()} == {
+        effect.name for effect in result.classes[:8]
+    }
+    values = [result.signal.suspicion(result.value(task)) for task in result.tasks]
+    assert values == sorted(values, reverse=True)
+
+
+def test_weights_that_are_equal_within_each_mini_batch_say_nothing():
+    trusting = record(1, [0.0, 0.0, 1.0], [False] * 3, losses=[1.0, 3.0, 0.1])
+    trusting.tasks[2]["trusted"] = True
+    even = record(2, [0.3, 0.3, 0.3], [False] * 3, losses=[1.0, 3.0, 0.1])
+    even.tasks[2]["trusted"] = True
+    result = audit([trusting, even])
+    assert result is not None
+    assert result.signal is LOSSES
+    assert result.tasks[0].index in (11, 21)
+
+
+def test_weights_are_judged_where_sets_are_mixed_since_an_easier_set_has_lower_losses():
+    def mixed(step):
+        tasks = [
+            {"index": 2 * step + i, "set": name, "off_target": off, "classes": ["a"]}
+            for i, (name, off) in enumerate([("characters", True), ("photographs", False)])
+        ]
+        return StepRecord(step, 0, [0.1, 0.9], tasks, [0.5, 1.5 + 0.1 * (step % 3)], loss=1.0)
+
+    result = audit([mixed(step) for step in range(20)])
+    assert result is not None
+    assert result.signal is WEIGHTS
+    assert result.area_under_curve == 1.0
+    assert [effect.name for effect in result.groups] == ["characters", "photographs"]
+
+
+def test_muted_tasks_have_no_loss_and_are_left_out_of_a_ranking_by_losses():
+    result = audit([record(1, [0.5, 0.5], [False, False], losses=[None, 2.0])])
+    assert result is not None
+    assert [task.index for task in result.tasks] == [11]
+
+
+def test_labels_are_unknown_unless_somebody_knows_them():
+    records = [record(1, [0.2, 0.8], [True, False])]
+    known, own = audit(records), audit(records, labels_known=False)
+    assert known is not None
+    assert own is not None
+    assert [known.labels(task) for task in known.tasks] == ["wrong", "clean"]
+    assert [own.labels(task) for task in own.tasks] == ["wrong", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("info", "shares"),
+    [
+        ({"group": "Greek", "classes": ["Greek/a", "Greek/b"]}, {"Greek": 1.0}),
+        ({"group": "", "classes": ["Greek/a", "Latin/b"]}, {"Greek": 0.5, "Latin": 0.5}),
+        ({"group": "all", "classes": ["cat", "dog"]}, {}),
+        ({"classes": ["cat", "Greek/a"]}, {"Greek": 0.5}),
+        ({}, {}),
+    ],
+)
+def test_the_groups_of_a_task_are_its_own_or_those_of_its_classes(info, shares):
+    assert group_shares(JudgedTask(1, 1.0, info)) == shares
+
+
+def test_a_task_of_a_table_is_ranked_by_its_own_name():
+    assert units(JudgedTask(1, 1.0, {"task": "assay 7", "classes": ["0", "1"]})) == ("assay 7",)
+    assert units(JudgedTask(1, 1.0, {"classes": ["a", "b"]})) == ("a", "b")
+
+
+def test_a_flat_folder_has_classes_and_no_groups():
+    records = [
+        StepRecord(1, 0, [0.3, 0.7], [{"classes": ["cat"], "group": "all"}] * 2, [1.0, 1.0], 1.0)
+    ]
+    result = audit(records)
+    assert result is not None
+    assert [effect.name for effect in result.classes] == ["cat"]
+    assert result.groups == []
+
+
+def test_the_command_lists_classes_and_tasks_and_draws_them(tmp_path, capsys):
+    path = run(tmp_path / "run", tiny("tow-targets"))
+    assert main(["audit", str(path), "--last", "20", "--rows", "3"]) == 0
+    text = capsys.readouterr().out
+    assert "Which class to check first: trusted least, steps 21 to 40" in text
+    assert "Training tasks trusted least, steps 21 to 40" in text
+    assert any(f"{script}/U+" in text for script in ("Coptic", "Asomtavruli", "Hebrew"))
+    assert "area under the ROC curve" in text
+    page = (path / "audit.html").read_text()
+    assert page.count("data:image/png;base64") == 9  # classes, six tasks and two more
+
+
+def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
+    assert main(["audit", str(tmp_path)]) == 2
+    assert "expected a run folder" in capsys.readouterr().err

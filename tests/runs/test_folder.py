@@ -9,17 +9,18 @@ import yaml
 
 from tests.runs.test_summary import SUMMARY
 from tests.training.runs import tiny
+from towpath.data import TaskShape
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
 from towpath.runs.folder import SUMMARY as SUMMARY_FILE
-from towpath.runs.made_with import FORMAT, MadeWith, TrainedShape
+from towpath.runs.made_with import FORMAT, MadeWith
 from towpath.runs.plain import json_digest
 from towpath.runs.record_file import RecordWriter
 from towpath.runs.records import SkippedWindow
 from towpath.runs.scores import Score, scores_as_json
 from towpath.runs.summary import SummaryIdentity
 
-MADE = MadeWith(TrainedShape(1, 28, 2), "towpath train tiny", {"towpath": "0.2"})
+MADE = MadeWith(TaskShape((1, 28, 28), 2), "towpath train tiny", {"towpath": "0.2"})
 SCORES = {"glyphs": Score(np.array([0.5, 1.0]), np.array([1.5, 0.25]))}
 
 

@@ -29,6 +29,36 @@ def test_trusted_tasks_count_in_the_mean_and_nowhere_else():
     assert {task.step for task in found} == {7}
 
 
+def test_noise_in_the_pool_makes_a_task_wrong_where_most_of_its_labels_are():
+    tasks = [
+        {"mislabelled": True, "wrong": 0.3, "noise": "classes"},
+        {"mislabelled": True, "wrong": 0.6, "noise": "classes"},
+        {"mislabelled": True, "wrong": 0.1, "noise": "flip"},
+        {"mislabelled": True},
+    ]
+    found = list(judged(record([0.25] * 4, tasks)))
+    assert [task.mislabelled for task in found] == [False, True, True, True]
+    assert [task.wrong for task in found] == [0.3, 0.6, 0.1, None]
+
+
+def test_off_target_tasks_are_wrong_and_the_group_of_mixed_tasks_is_their_set():
+    tasks = [
+        {"off_target": True, "mislabelled": False, "set": "omniglot", "group": "Greek"},
+        {"off_target": False, "mislabelled": False, "set": "mini-imagenet", "group": ""},
+        {"mislabelled": False, "set": "glyphs", "group": "Greek"},
+    ]
+    found = list(judged(record([1 / 3] * 3, tasks)))
+    assert [task.mislabelled for task in found] == [True, False, False]
+    assert [task.group for task in found] == ["omniglot", "mini-imagenet", "Greek"]
+
+
+def test_losses_are_relative_to_the_known_ones_of_the_mini_batch():
+    one = StepRecord(7, 0, [0.25] * 4, TASKS, [2.0, None, 1.0, 3.0], 2.0)
+    assert [task.loss for task in judged(one)] == [1.0, None, 1.5]
+    silent = StepRecord(7, 0, [0.25] * 4, TASKS, [0.0] * 4, 0.0)
+    assert [task.loss for task in judged(silent)] == [None] * 3
+
+
 def test_where_nothing_weighs_anything_nobody_is_trusted():
     assert [task.trust for task in judged(record([0.0] * 4))] == [0.0] * 3
 

@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from towpath.data import TaskShape
 from towpath.recipes.typed import RecipeError
 from towpath.runs.identity import Identity
-from towpath.runs.made_with import FORMAT, MadeWith, TrainedShape, versions
+from towpath.runs.made_with import FORMAT, MadeWith, versions
 
 HERE = Path("run/config.yaml")
 
 
 def test_it_comes_back_from_the_configuration():
     identity = Identity({"training": "abc"}, {"data train": "def"}, 40)
-    made = MadeWith(TrainedShape(1, 28, 5), "towpath train quick", versions(), identity)
+    made = MadeWith(TaskShape((1, 28, 28), 5), "towpath train quick", versions(), identity)
     assert MadeWith.read(yaml.safe_load(yaml.safe_dump(made.as_mapping())), HERE) == made
 
 
@@ -23,7 +24,7 @@ def test_a_folder_of_0_1_says_no_format_and_is_read_as_the_first():
     found = MadeWith.read(old, HERE)
     assert found.format == 1
     assert found.identity is None
-    assert found.shape == TrainedShape(1, 28, 5)
+    assert found.shape == TaskShape((1, 28, 28), 5)
     assert found.versions == {"towpath": "1"}
 
 

@@ -17,6 +17,7 @@ import towpath as tp
 from tests.learners.tasks import classification
 from towpath.cli.progress import ConsoleReporter
 from towpath.control import quadratic
+from towpath.data import TaskShape
 from towpath.learners import MAML, Learner, ProtoNet
 from towpath.objective import Curvature
 from towpath.objective.workers import Workers
@@ -53,9 +54,7 @@ def learner_named(name: str, backbone: str, **options: Any) -> Learner:
     return make_learner(
         Component(backbone, sizes[backbone]),
         Component(name, options),
-        channels=1,
-        image_size=16,
-        ways=2,
+        shape=TaskShape((1, 16, 16), 2),
         seed=0,
     )
 

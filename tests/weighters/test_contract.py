@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import towpath as tp
 from tests.learners.tasks import classification
 from towpath.backbones import BACKBONES
+from towpath.data import TaskShape
 from towpath.learners import LEARNERS, ProtoNet
 from towpath.recipes.component import Component
 from towpath.recipes.components import make_learner, make_optimizer, make_weighter
@@ -463,9 +464,8 @@ def test_planning_works_on_the_librarys_parts(learner, backbone, optimiser):
     chosen = Component(learner)
     if learner != "protonet":
         chosen = chosen.given(adaptation_steps=1, inner_lr=0.05)
-    made_learner = make_learner(
-        Component(backbone, SIZES[backbone]), chosen, channels=1, image_size=16, ways=2, seed=0
-    )
+    network, shape = Component(backbone, SIZES[backbone]), TaskShape((1, 16, 16), 2)
+    made_learner = make_learner(network, chosen, shape=shape, seed=0)
     # float64: the first steps of Adam hardly depend on the weights
     params = {name: p.detach().double() for name, p in made_learner.parameters().items()}
     state = make_optimizer(Component.of("optimizer", OPTIMISERS[optimiser]), params)

@@ -1,13 +1,23 @@
-"""`towpath audit`: the training tasks that a run's weights trusted least."""
+"""`towpath audit`: the classes, groups and training tasks of a run that should be checked again."""
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from towpath.cli.arguments import Invocation, add_sources
+from towpath.cli.arguments import Invocation, add_force, add_sources
 from towpath.cli.parser import Commands, UsageError, add_command
-from towpath.wording import say
+from towpath.files import Output
+from towpath.wording import nearest, say
+
+if TYPE_CHECKING:
+    from towpath.reports.audit import Audit, Signal
+    from towpath.reports.redrawn import Redrawn
+    from towpath.runs.folder import RunFolder
+
+AUTO = "auto"
+GROUPS_LISTED = 5
 
 
 def add(commands: Commands) -> None:
@@ -15,48 +25,102 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "audit",
-        "The training tasks that a run's weights trusted least, as a table and a picture.",
-        "towpath audit runs/quick-tow-seed0",
+        "What to check again: classes, groups and tasks that a run's weights trusted least.",
+        "towpath audit runs/quick-tow-seed0 --csv to-check.csv",
         run,
     )
     parser.add_argument("folder", metavar="RUN")
-    parser.add_argument("--last", type=int, default=100, metavar="N", help="steps to look back")
-    parser.add_argument("--rows", type=int, default=15, metavar="N", help="tasks to list")
+    parser.add_argument(
+        "--last", type=int, metavar="N", help="steps to look back (default: all of the run)"
+    )
+    parser.add_argument("--rows", type=int, default=15, metavar="N", help="rows of each list")
+    parser.add_argument(
+        "--by",
+        default=AUTO,
+        metavar="WHAT",
+        help="weights or losses (default: weights, unless all are equal)",
+    )
+    parser.add_argument("--csv", metavar="FILE", help="also write a CSV file to work through")
+    parser.add_argument("--out", metavar="FILE", help="the page (default: RUN/audit.html)")
+    add_force(parser, "files that are no pages or lists of ours")
     add_sources(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Show the least trusted tasks as a table, and draw them beside the most trusted ones."""
-    from towpath.reports import audit, audit_table, write_sample_tasks
+    """Print what to check first, and write it as a page with pictures and as a CSV file."""
+    from towpath.data.registry import SETS
+    from towpath.recipes.paths import set_label
+    from towpath.reports.audit import audit
+    from towpath.reports.audit_page import audit_page
+    from towpath.reports.audit_table import CSV_SIGNATURE, audit_csv
+    from towpath.reports.page import REPORT_SIGNATURE
     from towpath.runs.folder import RunFolder
-    from towpath.training.setup import prepare
 
     path, last, rows = Path(arguments.folder), arguments.last, arguments.rows
-    call = Invocation.of(arguments)
-    if last < 1 or rows < 1:
+    if rows < 1 or (last is not None and last < 1):
         raise UsageError(f"--last is {last} and --rows {rows}; expected at least 1 each.")
+    signal = _signal(arguments.by)
     folder = RunFolder.open(path)
-    result = audit(folder.records(), last)
+    place = Path(arguments.out) if arguments.out else path / "audit.html"
+    page = Output(place, arguments.force, REPORT_SIGNATURE)
+    listing = Output(Path(arguments.csv), arguments.force, CSV_SIGNATURE) if arguments.csv else None
+    for output in (page, listing) if listing is not None else (page,):  # all or nothing
+        output.check()
+    recipe, _ = folder.config()
+    known = recipe.data.name in SETS
+    result = audit(folder.records(), last, by=signal, labels_known=known)
     if result is None:
         raise UsageError(
             f"{path} has no weighed tasks yet; expected a run that trained for at least one "
             f"window. Run: towpath resume {path}"
         )
-    console.print(audit_table(result, rows))
-    for group, trust, count in result.by_group()[:5]:
-        say(console, f"  {group}: mean weight {trust:.2f} over {count} tasks")
+    drawn = _redrawn(folder, Invocation.of(arguments), console)
+    _show(result, rows, console)
+    title = f"{recipe.name} on {set_label(recipe.data.name)}"
+    page.write(audit_page(title, result, drawn))
+    say(console, f"  {page.path}")
+    if listing is not None:
+        listing.write(audit_csv(result, drawn, rows))
+        say(console, f"  {listing.path}")
+
+
+def _signal(word: str) -> "Signal | None":
+    from towpath.reports.audit import SIGNALS
+
+    if word == AUTO:
+        return None
+    if word not in SIGNALS:
+        known = (*SIGNALS, AUTO)
+        raise UsageError(
+            f"--by is {word!r}; expected one of {', '.join(known)}.{nearest(word, known)}"
+        )
+    return SIGNALS[word]
+
+
+def _redrawn(folder: "RunFolder", call: Invocation, console: Console) -> "Redrawn | None":
+    """Draw the run's tasks again; None, and a line on why, where their data are not there."""
+    from towpath.reports.redrawn import Redrawn
+
+    try:
+        return Redrawn.of(folder, call.data_root, call.allowed)
+    except ValueError as error:
+        say(console, f"Without pictures and file names: {error}")
+        return None
+
+
+def _show(result: "Audit", rows: int, console: Console) -> None:
+    from towpath.reports.audit_page import audit_finding, method
+    from towpath.reports.audit_table import effects_table, tasks_table
+
+    if result.reason:
+        say(console, result.reason)
+    if result.classes:
+        console.print(effects_table(result, result.classes, rows, "class"))
+        say(console, audit_finding(result))
+    if result.groups:
+        console.print(effects_table(result, result.groups, GROUPS_LISTED, "group"))
+    say(console, method(result))
+    console.print(tasks_table(result, rows))
     area = result.area_under_curve
     if area is not None:
         say(console, f"area under the ROC curve for mislabelled tasks: {area:.3f}")
-    recipe, _ = folder.config()
-    sampler = prepare(recipe, call.data_root, call.allowed).windows.sampler
-    shown = [task for task in result.tasks if task.index >= 0]
-    picks = [*shown[:6], *shown[-2:]]
-    picture = write_sample_tasks(
-        path / "audit.png",
-        [sampler.episode(task.index) for task in picks],
-        [task.trust for task in picks],
-        "Least trusted training tasks, and the two most trusted (bottom): support | query",
-        average=1.0,
-    )
-    say(console, f"  {picture}")

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     weighters = expanded(
         [name for name in names if name.strip()],
         trusted=recipe.trusted.count > 0,
-        mislabelled=recipe.episodes.label_noise > 0,
+        mislabelled=recipe.episodes.label_noise > 0 or bool(recipe.data.options.get("mix")),
     )
     name = f"{recipe.name}-comparison"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")

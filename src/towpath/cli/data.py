@@ -4,11 +4,11 @@ Failures are raised as `DataError` (the user can mend it) or `DownloadError` (th
 """
 
 import argparse
-import io
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -22,7 +22,7 @@ from rich.progress import (
 )
 
 from towpath.cli.arguments import add_data_root, add_force
-from towpath.cli.parser import Commands, Run, add_command
+from towpath.cli.parser import Commands, Run, UsageError, add_command
 from towpath.data.errors import DataError
 from towpath.files import Output
 from towpath.wording import say
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from towpath.data.data_set import DataSet
     from towpath.data.pool import ClassPool
+    from towpath.data.tables.pool import TablePool
 
 _EPISODES_SHOWN = 3
-SHEET_SIGNATURE = b"Software\0towpath"
-"""bytes by which a contact sheet made by towpath is recognised"""
+OWN_SPLITS = ("train", "validation", "test")
 
 
 def add(commands: Commands) -> None:
@@ -78,13 +78,14 @@ def add(commands: Commands) -> None:
     verify.add_argument("name", metavar="NAME", nargs="?")
     preview = add_one(
         "preview",
-        "Contact sheets of a set, or of a folder of your own, as PNG files.",
+        "Contact sheets of a set, or of a folder of your own; of a table, a page on its tasks.",
         "towpath data preview glyphs --out sheets",
         preview_set,
     )
     preview.add_argument("name", metavar="NAME")
     preview.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
-    add_force(preview, "pictures that are no contact sheets of ours")
+    add_force(preview, "pictures and pages that are not of our making")
+    preview.set_defaults(takes_overrides=True)
 
 
 def list_sets(arguments: argparse.Namespace, console: Console) -> None:
@@ -124,7 +125,7 @@ def _counts_here(name: str, folder: Path) -> str:
     for split in SETS[name].splits:
         with suppress(DataError):  # a set may lack a split
             pool = load(name, folder, split)
-            parts.append(f"{split} {len(pool):,} classes, {pool.image_count:,} images")
+            parts.append(f"{split} {pool.counted()}")
     return "; ".join(parts)
 
 
@@ -233,32 +234,24 @@ def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def preview_set(arguments: argparse.Namespace, console: Console) -> None:
-    """Write contact sheets of a set as PNG files: of each split, and of a few episodes.
+    """Show what was understood of a set: contact sheets of images, or a page on a table.
 
-    What was understood of the set is printed as well.
+    Options of the set are given as in a recipe, `--data.family NVS`.
     """
-    from towpath.data.locations import data_root
-    from towpath.data.preview import split_sheet
-    from towpath.data.registry import is_own_folder, known, load
+    from towpath.data.preview import SHEET_SIGNATURE, png
+    from towpath.data.registry import is_own_folder, is_own_table, known
+    from towpath.data.tables.pool import TablePool
 
     name, out = arguments.name, arguments.out
-    own = is_own_folder(name)
+    own = is_own_folder(name) or is_own_table(name)
     label = Path(name).resolve().name.split(".")[0] if own else known(name).name
     target = Path(out) if out is not None else Path(f"preview-{label}")
-    # to look at is always allowed: the notes say which classes are shared
-    options = {"shared_classes": True} if own else {}
-    pools = []
-    problem: DataError | None = None
-    for split in ("train", "validation", "test"):
-        try:
-            pools.append(load(name, data_root(arguments.data_root), split, **options))
-        except DataError as error:
-            problem = error  # a set may lack a split; one that loads nothing is an error
-    if problem is not None and not pools:
-        raise problem
-    sheets = {f"{label}-{pool.split}.png": split_sheet(pool) for pool in pools}
-    episodes = _episode_sheets(pools[0])
-    sheets |= {f"{label}-episode-{i}.png": sheet for i, sheet in enumerate(episodes)}
+    pools = _pools(arguments)
+    tables = [pool for pool in pools if isinstance(pool, TablePool)]
+    if tables:
+        _write_page(tables, target / f"{label}.html", arguments.force)
+    images = [pool for pool in pools if not isinstance(pool, TablePool)]
+    sheets = _sheets(images, label) if images else {}
     outputs = {file: Output(target / file, arguments.force, SHEET_SIGNATURE) for file in sheets}
     for output in outputs.values():  # all or nothing
         output.check()
@@ -266,11 +259,79 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
         say(console, note)
     for pool in pools:
         say(console, pool.describe())
-    if not episodes:
+    if images and not any("-episode-" in file for file in sheets):
         say(console, "too few images or classes to show an episode")
     for file, sheet in sheets.items():
-        outputs[file].write(_png(sheet))
+        outputs[file].write(png(sheet))
         say(console, f"  {outputs[file].path}")
+    if tables:
+        say(console, f"  {target / f'{label}.html'}")
+
+
+def _pools(arguments: argparse.Namespace) -> "list[ClassPool | TablePool]":
+    """Load every split that a set has; one that has none is an error."""
+    from towpath.data.locations import data_root
+    from towpath.data.registry import SETS, is_own_folder, is_own_table, load
+    from towpath.data.tables.splitting import LISTED_SPLITS
+
+    name: str = arguments.name
+    options = _data_options(name, arguments.overrides)
+    if is_own_folder(name):
+        # to look at is always allowed: the notes say which classes are shared
+        options = {"shared_classes": True, **options}
+    splits = (
+        LISTED_SPLITS if is_own_table(name) else SETS[name].splits if name in SETS else OWN_SPLITS
+    )
+    pools: list[ClassPool | TablePool] = []
+    problem: DataError | None = None
+    for split in splits:
+        try:
+            pools.append(load(name, data_root(arguments.data_root), split, **options))
+        except DataError as error:
+            problem = problem or error  # a set may lack a split; one that loads nothing is an error
+    if problem is not None and not pools:
+        raise problem
+    return pools
+
+
+def _data_options(name: str, overrides: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the options of `--data.NAME VALUE`, checked as those of a recipe."""
+    if not overrides:
+        return {}
+    from towpath.recipes.component import Component
+    from towpath.recipes.components import data_options
+    from towpath.recipes.reading import overridden
+    from towpath.recipes.typed import plain_value
+
+    given: Mapping[str, Any] = {}
+    for dotted, word in overrides:
+        section, _, key = dotted.partition(".")
+        if section != "data" or not key:
+            raise UsageError(
+                f"Found --{dotted}; expected an option of the data by its dotted name, as in "
+                "--data.family NVS"
+            )
+        given = overridden(given, key, plain_value(word))
+    return dict(data_options(Component(name, given)))
+
+
+def _write_page(pools: "list[TablePool]", path: Path, force: bool) -> None:
+    """Write the page on a table."""
+    from towpath.reports.page import REPORT_SIGNATURE
+    from towpath.reports.table_preview import table_page
+
+    output = Output(path, force, REPORT_SIGNATURE)
+    output.check()
+    output.write(table_page(pools).encode())
+
+
+def _sheets(pools: "list[ClassPool]", label: str) -> "dict[str, Image.Image]":
+    """Return contact sheets by file name: one for each split, and some of episodes."""
+    from towpath.data.preview import split_sheet
+
+    sheets = {f"{label}-{pool.split}.png": split_sheet(pool) for pool in pools}
+    episodes = _episode_sheets(pools[0])
+    return sheets | {f"{label}-episode-{i}.png": sheet for i, sheet in enumerate(episodes)}
 
 
 def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
@@ -288,13 +349,3 @@ def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
         episode_sheet(sampler.episode(index), ink_is_one=pool.ink_is_one)
         for index in range(_EPISODES_SHOWN)
     ]
-
-
-def _png(sheet: "Image.Image") -> bytes:
-    from PIL.PngImagePlugin import PngInfo
-
-    made_by = PngInfo()
-    made_by.add_text("Software", "towpath")
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True, pnginfo=made_by)
-    return content.getvalue()

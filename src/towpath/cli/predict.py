@@ -1,4 +1,4 @@
-"""`towpath predict`: predict the classes of images after adapting to a folder of examples."""
+"""`towpath predict`: predict from a few examples, images in folders or rows of a table."""
 
 import argparse
 import csv
@@ -25,27 +25,51 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "predict",
-        "Classify the images of a folder after adapting to a folder of examples.",
+        "Predict the images of a folder, or the rows of a table, after adapting to examples.",
         "towpath predict runs/quick-tow-seed0 --support examples --query new-images",
         run,
     )
     parser.add_argument("folder", metavar="RUN")
-    parser.add_argument("--support", required=True, metavar="DIR", help="one folder a class")
-    parser.add_argument("--query", required=True, metavar="DIR", help="images to classify")
+    parser.add_argument(
+        "--support",
+        required=True,
+        metavar="PATH",
+        help="examples: a folder with one folder a class, or a table with a target column",
+    )
+    parser.add_argument(
+        "--query", required=True, metavar="PATH", help="what to predict: images, or a table"
+    )
     parser.add_argument(
         "--out", default="predictions.csv", metavar="FILE", help="the CSV file to write"
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="column of the examples' targets, for a table"
     )
     add_force(parser, "a file that exists")
     add_sources(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
-    """Write a CSV file with class probabilities for every image of the query folder."""
+    """Write a CSV file with a prediction for every image or row of the query."""
+    from towpath.cli.predict_table import predict_table
     from towpath.training import load
 
     output = Output(Path(arguments.out), arguments.force)
     output.check()
     trained = load(Path(arguments.folder), Invocation.of(arguments).allowed)
+    if trained.table is not None:
+        support, query = Path(arguments.support), Path(arguments.query)
+        made = predict_table(trained, trained.table, support, query, arguments.target)
+        output.write(made.content)
+        for line in made.lines:
+            say(console, line)
+        say(console, f"{made.count} predictions are in {output.path}")
+        return
+    if arguments.target is not None:
+        raise UsageError(
+            f"--target is {arguments.target!r}, and {arguments.folder} was trained on images; "
+            "expected folders of images, whose names are the classes. Leave --target out."
+        )
     examples = _examples(Path(arguments.support), trained)
     query = Path(arguments.query)
     files = _images(query)
@@ -114,8 +138,8 @@ def _image(path: Path, trained: "TrainedLearner") -> "Tensor":
     from towpath.data.images import decode
     from towpath.data.source import LARGEST_IMAGE
 
-    shape = (trained.image_size, trained.image_size)
-    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), shape, trained.channels)
+    channels, height, width = trained.shape.inputs
+    pixels = decode(read_bytes(path, LARGEST_IMAGE), str(path), (height, width), channels)
     return torch.from_numpy(pixels.copy()).float() / 255
 
 

@@ -73,6 +73,8 @@ class ConsoleReporter:
             f"{self._steps} steps of {recipe.training.meta_batch_size} tasks"
             + (f", from step {step}" if step else ""),
         )
+        for note in setup.notes:
+            say(self.console, f"  {note}")
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False),

@@ -1,4 +1,4 @@
-"""Data sets as class pools (groups of classes of images), and reproducible episodes from them."""
+"""Data sets as pools, of classes of images or of tasks of tables, and episodes drawn from them."""
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,17 @@ from towpath.lazy import exports
 if TYPE_CHECKING:
     from towpath.data.episode import Episode
     from towpath.data.errors import DataError, DownloadError
+    from towpath.data.mix import MixedStream, mixed
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
-    from towpath.data.registry import SETS, load, present
+    from towpath.data.registry import SETS, load, load_images, present
     from towpath.data.sampler import EpisodeSampler
+    from towpath.data.shape import TaskShape
     from towpath.data.spec import EpisodeSpec
+    from towpath.data.streams import Pool, TaskStream, shape_of, stream_of
     from towpath.data.summary import Summary
+    from towpath.data.tables.loading import load_table
+    from towpath.data.tables.pool import TablePool, TableTask
     from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
     from towpath.data.windows import Windows
@@ -26,11 +31,22 @@ __all__ = [
     "Episode",
     "EpisodeSampler",
     "EpisodeSpec",
+    "MixedStream",
+    "Pool",
     "Summary",
+    "TablePool",
+    "TableTask",
+    "TaskShape",
+    "TaskStream",
     "Windows",
     "load",
     "load_folder",
+    "load_images",
+    "load_table",
+    "mixed",
     "present",
+    "shape_of",
+    "stream_of",
     "trusted_pool",
     "verify",
 ]
@@ -39,13 +55,18 @@ __getattr__, __dir__ = exports(
     {
         "towpath.data.episode": ("Episode",),
         "towpath.data.errors": ("DataError", "DownloadError"),
+        "towpath.data.mix": ("MixedStream", "mixed"),
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
-        "towpath.data.registry": ("SETS", "load", "present"),
+        "towpath.data.registry": ("SETS", "load", "load_images", "present"),
         "towpath.data.sampler": ("EpisodeSampler",),
+        "towpath.data.shape": ("TaskShape",),
         "towpath.data.spec": ("EpisodeSpec",),
+        "towpath.data.streams": ("Pool", "TaskStream", "shape_of", "stream_of"),
         "towpath.data.summary": ("Summary",),
         "towpath.data.trusted": ("trusted_pool",),
+        "towpath.data.tables.loading": ("load_table",),
+        "towpath.data.tables.pool": ("TablePool", "TableTask"),
         "towpath.data.verification": ("verify",),
         "towpath.data.windows": ("Windows",),
     },

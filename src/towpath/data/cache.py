@@ -1,40 +1,25 @@
 """Decoded sets on disk: one memory-mapped array and one list of classes, keyed by content.
 
-An entry is a folder `<set>-<key>/` with `images.npy` `[N, C, H, W]` uint8 and `classes.json`. It
-is written under a temporary name and then renamed, so an entry that exists is complete. Later
-damage shows in its size or in the checksums of its blocks, of which some are compared on loading
-and the rest when they are first read (`blocks.py`); the entry is then built again.
+An entry (`entries.py`) is a folder `<set>-<key>/` with `images.npy` `[N, C, H, W]` uint8 and
+`classes.json`. Some blocks are compared with their checksums on loading, the rest when they are
+first read (`blocks.py`).
 
 Each entry stores a digest of the `content` that it was decoded from. A run records the digest, so
 that data that changed between two commands are noticed.
 """
 
-import errno
 import hashlib
 import json
-import logging
-import math
-import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.blocks import CheckedBlocks, block_count, checksums, sample
-from towpath.data.errors import DataError
-from towpath.data.locations import CACHE_VARIABLE, cache_root
-from towpath.files import check_readable, read_bytes
-
-_log = logging.getLogger("towpath.data")
-
-FORMAT = 1
-_ABANDONED_SECONDS = 24 * 3600.0
+from towpath.data.blocks import CheckedBlocks
+from towpath.data.entries import Entry, EntryKind, Plan
 
 
 @dataclass(frozen=True)
@@ -82,125 +67,65 @@ def stored(name: str, key: str, blueprint: Callable[[], Blueprint]) -> StoredSet
         key: a digest of everything that decides what the entry contains.
         blueprint: makes the description of what to build; called only if the set must be built.
     """
-    folder = cache_root() / f"{name}-{key[:24]}"
-    found = _open(folder, every_block=False)
-    if found is not None:
-        return found
-    try:
-        _log.info("decoding %s, once, into %s", name, folder)
-        _build(folder, blueprint())
-    except OSError as error:
-        raise DataError(
-            f"The decoded {name} set cannot be written to {folder.parent} "
-            f"({error.strerror or error}); expected a writable folder with enough space. "
-            f"Name one with {CACHE_VARIABLE}."
-        ) from error
-    found = _open(folder, every_block=False)
-    if found is None:
-        raise DataError(
-            f"The cache entry {folder} is damaged right after it was written; expected a disk that "
-            f"keeps what is written. Name another folder with {CACHE_VARIABLE}."
-        )
-    return found
+    return _as_set(_IMAGES.stored(name, key, lambda: _plan(blueprint())))
 
 
 def is_stored(name: str, key: str) -> bool:
     """Return whether the cache has an entry under this key; the entry is not checked."""
-    return (cache_root() / f"{name}-{key[:24]}" / "classes.json").is_file()
+    return (_IMAGES.folder(name, key) / _IMAGES.index_file).is_file()
 
 
 def discard_if_damaged(name: str, key: str) -> bool:
     """Remove the entry under this key if one of its blocks is damaged; return whether it was."""
-    folder = cache_root() / f"{name}-{key[:24]}"
-    if not folder.exists() or _open(folder, every_block=True) is not None:
+    folder = _IMAGES.folder(name, key)
+    if not folder.exists() or _IMAGES.opened(folder, every_block=True) is not None:
         return False
     shutil.rmtree(folder)
     return True
 
 
-def _build(folder: Path, blueprint: Blueprint) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder.parent)
-    _require_space(folder.parent, math.prod(blueprint.shape))
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".partial", dir=folder.parent))
-    try:
-        images = np.lib.format.open_memmap(
-            beside / "images.npy", mode="w+", dtype=np.uint8, shape=blueprint.shape
-        )
+@dataclass(frozen=True)
+class _Facts:
+    classes: tuple[StoredClass, ...]
+    notes: tuple[str, ...]
+    content: str
+
+
+def _facts(index: dict[str, Any]) -> _Facts:
+    classes = tuple(StoredClass(**entry) for entry in index["classes"])
+    return _Facts(classes, tuple(index["notes"]), str(index["content"]))
+
+
+_IMAGES = EntryKind(
+    "images.npy",
+    "classes.json",
+    np.dtype(np.uint8),
+    _facts,
+    doing="decoding",
+    what="The decoded {} set",
+)
+
+
+def _as_set(entry: Entry[_Facts]) -> StoredSet:
+    facts = entry.facts
+    return StoredSet(entry.array, facts.classes, facts.notes, facts.content, entry.blocks)
+
+
+def _plan(blueprint: Blueprint) -> Plan:
+    classes = [asdict(entry) for entry in blueprint.classes]
+
+    def fill(images: NDArray[np.uint8]) -> Callable[[list[int]], dict[str, Any]]:
+        """Decode the images, and return what makes the index."""
         files = blueprint.fill(images)
-        images.flush()
-        del images
-        blocks = list(checksums(beside / "images.npy").values())
-        classes = [asdict(entry) for entry in blueprint.classes]
-        index: dict[str, Any] = {
-            "format": FORMAT,
-            "shape": list(blueprint.shape),
-            "bytes": (beside / "images.npy").stat().st_size,
-            "blocks": blocks,
+        return lambda blocks: {
             "content": _content(classes, files or json.dumps(blocks)),
             "classes": classes,
             "notes": list(blueprint.notes),
         }
-        with (beside / "classes.json").open("w", encoding="ascii") as stream:
-            json.dump(index, stream)  # ascii escapes keep names that are not valid unicode
-            stream.flush()
-            os.fsync(stream.fileno())
-        _publish(beside, folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
-
-def _require_space(folder: Path, needed: int) -> None:
-    """Raise an OSError if the decoded images will not fit, before hours go into decoding them."""
-    if needed > shutil.disk_usage(folder).free:
-        raise OSError(errno.ENOSPC, f"{needed / 2**30:,.1f} GiB do not fit on the disk")
-
-
-def _publish(beside: Path, folder: Path) -> None:
-    """Rename into place; an entry that another process finished meanwhile is as good as ours."""
-    if folder.exists() and _open(folder, every_block=False) is None:
-        damaged = folder.with_name(f"{beside.name}.damaged")
-        os.rename(folder, damaged)
-        shutil.rmtree(damaged, ignore_errors=True)
-    try:
-        os.rename(beside, folder)
-    except OSError:
-        if _open(folder, every_block=False) is None:
-            raise
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what killed processes left behind long ago."""
-    for leftover in parent.glob(".*.partial*"):
-        if time.time() - leftover.stat().st_mtime > _ABANDONED_SECONDS:
-            shutil.rmtree(leftover, ignore_errors=True)
+    return Plan(blueprint.shape, fill)
 
 
 def _content(classes: list[dict[str, Any]], images: str) -> str:
     """Digest of the classes, with their splits and groups, and of their images."""
     return hashlib.sha256(json.dumps([classes, images], sort_keys=True).encode()).hexdigest()
-
-
-def _open(folder: Path, every_block: bool) -> StoredSet | None:
-    """The entry, or None if it is missing, damaged, or older than the digest of its content."""
-    array = folder / "images.npy"
-    try:
-        index = json.loads(read_bytes(folder / "classes.json"))
-        check_readable(array)
-        if index["format"] != FORMAT or array.stat().st_size != index["bytes"]:
-            return None
-        count, sums = block_count(array), index["blocks"]
-        known = range(count) if every_block else sample(count)
-        if len(sums) != count or any(
-            sums[block] != found for block, found in checksums(array, known).items()
-        ):
-            return None
-        images = np.load(array, mmap_mode="r", allow_pickle=False)
-        if list(images.shape) != index["shape"] or images.dtype != np.uint8:
-            return None
-        classes = tuple(StoredClass(**entry) for entry in index["classes"])
-        start, row = images.offset, int(np.prod(images.shape[1:]))
-        blocks = CheckedBlocks(array, sums, known, start, row)
-        return StoredSet(images, classes, tuple(index["notes"]), str(index["content"]), blocks)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

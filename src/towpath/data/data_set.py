@@ -6,6 +6,7 @@ from pathlib import Path
 
 from towpath.data.download import RemoteFile
 from towpath.data.pool import SPLITS, ClassPool
+from towpath.data.tables.pool import TablePool
 
 
 def nothing(_root: Path) -> list[Path]:
@@ -25,7 +26,7 @@ class DataSet:
     what: str
     licence: str
     counts: str
-    load: Callable[..., ClassPool]
+    load: Callable[..., ClassPool | TablePool]
     sources: Callable[[Path], list[Path]]
     """lists the folders and archives of the set that are in a data folder"""
     manual: str

@@ -7,9 +7,7 @@ digest of their names, so the split is the same on every machine. Images, in the
 `data/images.py`, are resized to `image_size`; `pool.notes` tells the user how the folder was read.
 """
 
-import hashlib
 import unicodedata
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +22,7 @@ from towpath.data.build import (
     split_pool,
 )
 from towpath.data.cache import StoredSet
+from towpath.data.dealing import deal
 from towpath.data.errors import DataError
 from towpath.data.images import FORMATS, is_grey, is_image_name
 from towpath.data.lookup import is_pickle_name
@@ -43,7 +42,6 @@ SPLIT_NAMES = {
     "testing": "test",
 }
 HELD_OUT = ("validation", "test")
-_SHARES = (0.64, 0.80)  # cumulative ends of train and validation
 _COLOUR_SAMPLE = 64
 
 
@@ -79,6 +77,22 @@ def load_folder(
     if split in HELD_OUT and not shared_classes:
         _refuse_shared(place, whole, split)
     return split_pool(name or place.name.split(".")[0], whole, split)
+
+
+def file_names(path: str | Path, split: str = "train") -> dict[str, tuple[str, ...]]:
+    """Return the files of each class of your own folder or archive, in the order of its images.
+
+    Image `i` of a class, as `ClassPool.take` numbers them, was read from the file at `i`. Nothing
+    is decoded.
+
+    Args:
+        path: the folder or archive.
+        split: `train`, `validation`, `test`, or `all` for every class.
+    """
+    check_split(split)
+    with open_source(expanded(path)) as source:
+        found = find_classes(source)
+    return {each.name: each.files for each in found.listings if split in ("all", each.split)}
 
 
 def _refuse_shared(path: Path, whole: StoredSet, split: str) -> None:
@@ -171,27 +185,11 @@ def _dealt(classes: dict[tuple[str, ...], list[str]]) -> list[Listing]:
     groups = {parts[0] for parts in classes if len(parts) == 2}
     by_group = len(groups) >= len(SPLITS)
     units = groups if by_group else {"/".join(parts) for parts in classes}
-    order = sorted(units, key=_digest)
-    count = len(order)
-    split_of: dict[str, str] = {}
-    for rank, unit in enumerate(order):
-        share = (rank + 0.5) / count
-        split_of[unit] = SPLITS[bisect_left(_SHARES, share)]
-    if count >= len(SPLITS):
-        split_of[order[-2]] = "validation" if count < 6 else split_of[order[-2]]
-        split_of[order[-1]] = "test"
-    else:
-        split_of = dict.fromkeys(order, "train")
+    split_of = deal(units)
     return [
         _listing(split_of[parts[0] if by_group else "/".join(parts)], parts, files)
         for parts, files in classes.items()
     ]
-
-
-def _digest(name: str) -> bytes:
-    # Composed form, because a Mac's disk returns the same name decomposed.
-    plain = unicodedata.normalize("NFC", name).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(plain).digest()
 
 
 def _notes(

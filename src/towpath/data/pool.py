@@ -50,6 +50,7 @@ class ClassPool:
     content: str = ""  # digest of classes, splits and images; empty for a pool made by hand
     blocks: CheckedBlocks | None = field(default=None, repr=False)  # of a set in the cache
     ink_is_one: bool = False
+    channels: int = 0  # of the images that `take` returns; 0 for those of the array
 
     def __post_init__(self) -> None:
         if not self.classes:
@@ -82,7 +83,17 @@ class ClassPool:
     def image_shape(self) -> tuple[int, int, int]:
         """The shape of one image: (channels, height, width)."""
         channels, height, width = self.images.shape[1:]
-        return channels, height, width
+        return self.channels or channels, height, width
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the classes, which records of a run repeat."""
+        return [entry.name for entry in self.classes]
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """The shape of one input of a network, which is that of an image."""
+        return self.image_shape
 
     @property
     def image_count(self) -> int:
@@ -116,7 +127,17 @@ class ClassPool:
         taken = self._pixels[wanted]
         if entry.rotation:
             taken = np.ascontiguousarray(np.rot90(taken, entry.rotation, axes=(2, 3)))
-        return taken
+        return _in_channels(taken, self.channels or taken.shape[1])
+
+    def with_channels(self, channels: int) -> "ClassPool":
+        """Return the pool with grey images as colour ones (repeated), or colour ones as grey.
+
+        Args:
+            channels: 1 for grey, 3 for colour.
+        """
+        if channels not in (1, 3):
+            raise DataError(f"channels is {channels}; expected 1 for grey or 3 for colour.")
+        return replace(self, channels=channels)
 
     def with_rotations(self) -> "ClassPool":
         """Return the pool with each class four times, turned by 0, 90, 180 and 270 degrees."""
@@ -156,6 +177,10 @@ class ClassPool:
             )
         return replace(self, classes=tuple(c for c in self.classes if c.group in wanted))
 
+    def counted(self) -> str:
+        """Return how much the pool holds, in a few words."""
+        return f"{len(self):,} classes, {self.image_count:,} images"
+
     def describe(self) -> str:
         """Return one line for people: the set, its classes, groups, images and their shape."""
         counts = [entry.count for entry in self.classes]
@@ -175,3 +200,17 @@ def memory_map_path(pool: ClassPool) -> Path | None:
     """Return the file of the pool's array if it is a memory map, else None."""
     filename = getattr(pool.images, "filename", None)
     return None if filename is None else Path(filename)
+
+
+def _in_channels(images: NDArray[np.uint8], channels: int) -> NDArray[np.uint8]:
+    """Images `[n, C, H, W]` with another number of channels; grey is the usual luminance."""
+    if images.shape[1] == channels:
+        return images
+    if channels == 1:
+        grey = np.einsum("nchw,c->nhw", images.astype(np.float64), LUMINANCE)
+        return np.asarray(np.rint(grey)[:, None], dtype=np.uint8)
+    return np.repeat(images, channels, axis=1)
+
+
+LUMINANCE = np.array([0.299, 0.587, 0.114])
+"""shares of red, green and blue in grey (ITU-R 601)"""

@@ -1,10 +1,13 @@
-"""Contact sheets, to see what a split and its tasks look like."""
+"""Contact sheets, to see what a split, its classes and its tasks look like."""
 
+import io
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 from towpath.data.episode import Episode
 from towpath.data.glyph_shapes import face_path
@@ -13,8 +16,10 @@ from towpath.data.pool import ClassPool
 _GAP = 2
 _MARGIN = 8
 _TITLE = 20
-_LABEL = 190
+_LABEL = (120, 400)  # pixels that names may take
 _TILE = 42  # small images are enlarged to about this
+SHEET_SIGNATURE = b"Software\0towpath"
+"""bytes by which a contact sheet made by towpath is recognised"""
 
 
 @cache
@@ -34,19 +39,34 @@ def _sheet(title: str, rows: list[tuple[str, list[Image.Image | None]]]) -> Imag
     """Rows of tiles with a label before each; None leaves a gap."""
     pitch = _TILE + _GAP
     columns = max(len(tiles) for _, tiles in rows)
-    width = 2 * _MARGIN + _LABEL + columns * pitch
+    names = [_fitting(_printable(label)) for label, _ in rows]
+    room = max(_LABEL[0], *(round(_font(10).getlength(name)) + _MARGIN for name in names))
+    width = 2 * _MARGIN + room + columns * pitch
+    width = max(width, round(_font(13).getlength(_printable(title))) + 2 * _MARGIN)
     height = 2 * _MARGIN + _TITLE + len(rows) * pitch
     sheet = Image.new("RGB", (width, height), "white")
     pen = ImageDraw.Draw(sheet)
     pen.text((_MARGIN, _MARGIN), _printable(title), fill="black", font=_font(13))
-    for line, (label, tiles) in enumerate(rows):
+    for line, (name, (_, tiles)) in enumerate(zip(names, rows, strict=True)):
         top = _MARGIN + _TITLE + line * pitch
-        short = _printable(label if len(label) <= 30 else f"{label[:14]}…{label[-15:]}")
-        pen.text((_MARGIN, top + _TILE // 3), short, fill="#555555", font=_font(10))
+        pen.text((_MARGIN, top + _TILE // 3), name, fill="#555555", font=_font(10))
         for column, tile in enumerate(tiles):
             if tile is not None:
-                sheet.paste(tile, (_MARGIN + _LABEL + column * pitch, top))
+                sheet.paste(tile, (_MARGIN + room + column * pitch, top))
     return sheet
+
+
+def _fitting(name: str) -> str:
+    """Return the name, without its middle if it is wider than the sheet allows."""
+    kept = len(name)
+    while _font(10).getlength(short := _without_middle(name, kept)) > _LABEL[1] - _MARGIN:
+        kept -= 1
+    return short
+
+
+def _without_middle(name: str, kept: int) -> str:
+    half = kept // 2
+    return name if kept >= len(name) else f"{name[: kept - half]}…{name[len(name) - half :]}"
 
 
 def _printable(text: str) -> str:
@@ -62,12 +82,26 @@ def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Ima
         columns: how many images of each class, at most.
     """
     chosen = np.unique(np.linspace(0, len(pool) - 1, min(rows, len(pool))).astype(int))
+    return class_sheet(pool, chosen.tolist(), pool.describe(), columns)
+
+
+def class_sheet(
+    pool: ClassPool, positions: Sequence[int], title: str, columns: int = 20
+) -> Image.Image:
+    """Draw a sheet with a row of images for each of some classes.
+
+    Args:
+        pool: the split that the classes are of.
+        positions: the classes, as indices into `pool.classes`, from top to bottom.
+        title: what is written above them.
+        columns: how many images of each class, at most.
+    """
     lines: list[tuple[str, list[Image.Image | None]]] = []
-    for position in chosen:
+    for position in positions:
         entry = pool.classes[position]
-        shown = pool.take(int(position), range(min(columns, entry.count)))
+        shown = pool.take(position, range(min(columns, entry.count)))
         lines.append((entry.name, [_tile(pixels, pool.ink_is_one) for pixels in shown]))
-    return _small(_sheet(pool.describe(), lines), pool.image_shape[0] == 1, pool.ink_is_one)
+    return _small(_sheet(title, lines), pool.image_shape[0] == 1, pool.ink_is_one)
 
 
 def episode_sheet(episode: Episode, columns: int = 15, *, ink_is_one: bool = False) -> Image.Image:
@@ -107,3 +141,12 @@ def _small(sheet: Image.Image, grey: bool, ink_is_one: bool) -> Image.Image:
     if ink_is_one:
         return sheet.convert("L").quantize(16)
     return sheet.convert("L") if grey else sheet
+
+
+def png(sheet: Image.Image) -> bytes:
+    """Return a sheet as a PNG file that carries the signature of towpath."""
+    made_by = PngInfo()
+    made_by.add_text("Software", "towpath")
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True, pnginfo=made_by)
+    return content.getvalue()

@@ -14,10 +14,14 @@ from towpath.data.mini_imagenet import MINI_IMAGENET
 from towpath.data.omniglot import OMNIGLOT
 from towpath.data.own_folder import load_folder
 from towpath.data.pool import ClassPool
+from towpath.data.tables.assays import CHEMBL, TOXCAST
+from towpath.data.tables.loading import load_table
+from towpath.data.tables.pool import TablePool
+from towpath.data.tables.reading import is_table_name
 from towpath.files import expanded
 from towpath.wording import nearest
 
-SETS = {entry.name: entry for entry in (GLYPHS, OMNIGLOT, MINI_IMAGENET, CUB)}
+SETS = {entry.name: entry for entry in (GLYPHS, OMNIGLOT, MINI_IMAGENET, CUB, TOXCAST, CHEMBL)}
 
 
 def known(name: str) -> DataSet:
@@ -25,35 +29,52 @@ def known(name: str) -> DataSet:
     if name not in SETS:
         raise DataError(
             f"There is no data set {name!r}; expected {', '.join(SETS)}, or the path of a folder "
-            f"of your own.{nearest(name, SETS)} Run `towpath data list` to see them."
+            f"or table of your own.{nearest(name, SETS)} Run `towpath data list` to see them."
         )
     return SETS[name]
 
 
 def is_own_folder(name: str) -> bool:
     """Return whether the name is the path of the user's own folder or archive, not a set's name."""
-    if name in SETS:
+    if name in SETS or is_table_name(name):
         return False
     path = expanded(name)
     return path.is_dir() or (path.is_file() and is_archive_name(path.name))
 
 
-def load(
-    name: str, root: str | Path | None = None, split: str = "train", **options: Any
-) -> ClassPool:
-    """Load the class pool of a split of a data set, or of your own folder of images.
+def is_own_table(name: str) -> bool:
+    """Return whether the name is the path of the user's own table, which need not be there."""
+    return name not in SETS and is_table_name(name)
+
+
+def loader_of(name: str) -> Callable[..., ClassPool | TablePool]:
+    """Return the function that loads a set, or the user's own folder or table.
 
     Args:
-        name: a name in `SETS`, or the path of a folder or archive of your own.
+        name: a name in `SETS`, or the path of a folder, archive or table of the user's own.
+    """
+    if is_own_table(name):
+        return load_table
+    return load_folder if is_own_folder(name) else known(name).load
+
+
+def load(
+    name: str, root: str | Path | None = None, split: str = "train", **options: Any
+) -> ClassPool | TablePool:
+    """Load the pool of a split of a data set, or of your own folder of images or table.
+
+    Args:
+        name: a name in `SETS`, or the path of a folder, archive or table of your own.
         root: the data folder that has the set; by default the one of `data_root`.
-        split: `train`, `validation`, `test`, or (not for omniglot) `all`.
+        split: `train`, `validation`, `test`, or (not for omniglot) `all`; of toxcast and of your
+            own table also `trusted`.
         **options: options of the set's loader: `rotations=True`, `alphabets=30` (omniglot),
             `image_size=84` (all but glyphs), `channels=1 or 3` and `shared_classes=True` (your own
-            folder), `drawings`, `seed`, `scripts` (glyphs).
+            folder), `drawings`, `seed`, `scripts` (glyphs), `family="NVS"` (toxcast), `tasks`,
+            `features` and the others of `load_table` (your own table).
     """
-    own = is_own_folder(name)
-    loader: Callable[..., ClassPool] = load_folder if own else known(name).load
-    place = name if own else root
+    loader = loader_of(name)
+    place = name if is_own_table(name) or is_own_folder(name) else root
     try:
         return loader(place, split, **options)
     except TypeError as error:
@@ -63,6 +84,23 @@ def load(
             f"{name} does not take these options: {', '.join(options)} ({error}); expected those "
             "that `towpath.data.load` documents. Remove what does not apply."
         ) from error
+
+
+def load_images(
+    name: str, root: str | Path | None = None, split: str = "train", **options: Any
+) -> ClassPool:
+    """Load the pool of a split as `load` does, where a table would be an error.
+
+    Args:
+        name: a name in `SETS`, or the path of a folder or archive of your own.
+        root: the data folder that has the set; by default the one of `data_root`.
+        split: the split.
+        **options: options of the set's loader.
+    """
+    pool = load(name, root, split, **options)
+    if not isinstance(pool, ClassPool):
+        raise DataError(f"{name} is a table; expected images. Use `load` for either.")
+    return pool
 
 
 def present(name: str, root: str | Path | None = None) -> bool:

@@ -14,13 +14,22 @@ import torch
 from numpy.typing import NDArray
 
 from towpath.data.draw import Draw
+from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
+from towpath.data.noise import (
+    LabelNoise,
+    Noise,
+    NoisyLabels,
+    OffTarget,
+    PoolNoise,
+    Relabelled,
+    noisy_labels,
+)
 from towpath.data.pool import ClassPool
 from towpath.data.randomness import Draws
-from towpath.data.spec import ANY_SHOT_HIGH, ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
+from towpath.data.spec import EpisodeSpec
 from towpath.data.summary import Summary
-from towpath.wording import nearest
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,20 +46,12 @@ class EpisodeSampler:
     stream: str = "episodes"
     _groups: tuple[tuple[str, tuple[int, ...]], ...] = field(init=False, repr=False)
     _weights: NDArray[np.float64] = field(init=False, repr=False)
+    _noise: Noise | None = field(init=False, repr=False)
+    _moved: Relabelled | None = field(init=False, repr=False)  # for noise that is in the pool
 
     def __post_init__(self) -> None:
         pool, spec = self.pool, self.spec
-        groups = dict(pool.groups)
-        if isinstance(spec.groups, str):
-            drawn = groups
-        else:
-            for name in spec.groups:
-                if name not in groups:
-                    raise DataError(
-                        f"groups names {name!r}, and {pool.name} ({pool.split}) has no such group; "
-                        f"expected some of {', '.join(groups)}.{nearest(name, groups)} Correct it."
-                    )
-            drawn = {name: groups[name] for name in groups if spec.groups.get(name, 0.0) > 0.0}
+        drawn = wanted_groups(pool.groups, spec, f"{pool.name} ({pool.split})")
         if spec.within_group:
             eligible = {name: own for name, own in drawn.items() if len(own) >= spec.ways}
             if not eligible or (len(eligible) < len(drawn) and not isinstance(spec.groups, str)):
@@ -68,7 +69,24 @@ class EpisodeSampler:
             )
         self._check_images(drawn)
         object.__setattr__(self, "_groups", tuple(drawn.items()))
-        object.__setattr__(self, "_weights", self._frequencies(drawn))
+        auto = "uniform" if spec.within_group else "size"
+        object.__setattr__(self, "_weights", group_chances(drawn, spec, auto))
+        object.__setattr__(self, "_noise", spec.noise)
+        object.__setattr__(self, "_moved", self._relabelled())
+
+    def _relabelled(self) -> Relabelled | None:
+        """The images in their wrong places, for noise that is the same in the whole training."""
+        if isinstance(self._noise, OffTarget):
+            raise DataError(
+                f"noise_kind is 'off-target' with label_noise {self.spec.label_noise:g}, and one "
+                "pool has no off-target tasks; expected a second pool. Use towpath.data.mix, or in "
+                "a recipe data.mix."
+            )
+        if not isinstance(self._noise, PoolNoise):
+            return None
+        # No index of a task: the noise belongs to the training.
+        draws = Draws(f"{self.stream}/noise {self.spec.noise_kind}", self.seed, 0)
+        return self._noise.relabelled(self.pool, self.spec.label_noise, draws)
 
     def _check_images(self, drawn: dict[str, tuple[int, ...]]) -> None:
         needed = self.spec.images_needed
@@ -84,23 +102,6 @@ class EpisodeSampler:
                 f"images; shots and query need {needed}{others}. Lower shots or query, or leave "
                 f"small classes out with pool.at_least({needed})."
             )
-
-    def _frequencies(self, drawn: dict[str, tuple[int, ...]]) -> NDArray[np.float64]:
-        """Weight of each drawn group, summing to 1."""
-        sizes = np.array([len(own) for own in drawn.values()], dtype=np.float64)
-        kind = self.spec.groups
-        if not isinstance(kind, str):
-            weights = np.array([kind[name] for name in drawn], dtype=np.float64)
-        elif kind == "zipf":
-            names = list(drawn)
-            by_size = sorted(range(len(names)), key=lambda i: (-sizes[i], names[i]))
-            weights = np.empty(len(names))
-            weights[by_size] = np.arange(1, len(names) + 1) ** -float(self.spec.zipf_exponent)
-        elif kind == "size" or (kind == "auto" and not self.spec.within_group):
-            weights = sizes
-        else:
-            weights = np.ones(len(drawn))
-        return np.asarray(weights / weights.sum())
 
     @property
     def group_frequencies(self) -> dict[str, float]:
@@ -124,16 +125,6 @@ class EpisodeSampler:
         )
         return "", [positions[i] for i in draws.weighted_distinct(shares, ways)]
 
-    def _draw_shots(self, draws: Draws) -> list[int]:
-        spec = self.spec
-        if isinstance(spec.shots, int):
-            return [spec.shots] * spec.ways
-        if isinstance(spec.shots, tuple):
-            return [draws.integer(*spec.shots)] * spec.ways
-        if draws.uniform() < ANY_SHOT_IMBALANCED:
-            return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH) for _ in range(spec.ways)]
-        return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH)] * spec.ways
-
     def draw(self, index: int) -> Draw:
         """Draw the classes, rows and labels of the task at `index`, without reading an image."""
         if index < 0:
@@ -141,38 +132,48 @@ class EpisodeSampler:
         spec = self.spec
         draws = Draws(self.stream, self.seed, index)
         group, classes = self._draw_classes(draws)
-        requested = self._draw_shots(draws)
+        requested = draw_shots(draws, spec, spec.ways)
         support, query, capped = [], [], []
         for position, wanted in zip(classes, requested, strict=True):
-            count = self.pool.classes[position].count
-            k = min(wanted, count - spec.query)
-            rows = draws.distinct(count, k + spec.query)
-            support.append(rows[:k])
-            query.append(rows[k:])
-            capped.append(k < wanted)
+            rows = draw_rows(draws, self.pool.classes[position].count, wanted, spec.query)
+            support.append(rows.support)
+            query.append(rows.query)
+            capped.append(rows.capped)
         labels = np.arange(spec.ways)
         support_y = np.repeat(labels, [len(rows) for rows in support])
         query_y = np.repeat(labels, spec.query)
-        mislabelled = False
-        if spec.label_noise > 0.0:
+        labelled = NoisyLabels(support_y, query_y)
+        if isinstance(self._noise, LabelNoise):
             # A stream of its own, so that the noisy task is the clean one but for its labels.
             noise = Draws(f"{self.stream}/noise", self.seed, index)
-            mislabelled = noise.uniform() < spec.label_noise
-            if mislabelled and spec.noise_kind == "query":
-                query_y = _permuted(query_y, noise)
-            elif mislabelled:
-                support_y = _permuted(support_y, noise)
+            labelled = noisy_labels(
+                self._noise, spec.label_noise, support_y, query_y, spec.ways, noise
+            )
+        elif self._moved is not None:
+            places = [*zip(classes, support, strict=True), *zip(classes, query, strict=True)]
+            wrong = sum(self._moved.wrong(position, rows) for position, rows in places)
+            labelled = NoisyLabels(support_y, query_y, wrong / (len(support_y) + len(query_y)))
         return Draw(
             index,
             group,
             tuple(classes),
             tuple(support),
             tuple(query),
-            support_y,
-            query_y,
+            labelled.support_y,
+            labelled.query_y,
             tuple(capped),
-            mislabelled,
+            labelled.wrong_share > 0.0,
+            labelled.wrong_share,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: a class that is too small for the tasks is an error, not left out."""
+        return ()
+
+    def group_of(self, index: int) -> str:
+        """Return the group of the task at `index`; empty where its classes are of several."""
+        return self.draw(index).group
 
     def episode(self, index: int) -> Episode:
         """Return the task at `index`, the same whenever and wherever it is drawn."""
@@ -188,13 +189,32 @@ class EpisodeSampler:
     def _pixels(
         self, classes: tuple[int, ...], rows: tuple[NDArray[np.int64], ...]
     ) -> torch.Tensor:
-        taken = [self.pool.take(position, own) for position, own in zip(classes, rows, strict=True)]
+        taken = [self._take(position, own) for position, own in zip(classes, rows, strict=True)]
         # One pass over the bytes and one over the floats; division keeps 255 at exactly 1.
         return torch.from_numpy(np.concatenate(taken)).to(torch.float32).div_(255.0)
 
+    def origins(self, position: int, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return where images of a task are filed rightly: class and row, for each.
+
+        They differ from what is asked for only where noise in the pool moved an image.
+
+        Args:
+            position: the class that the task names.
+            rows: which of its images, as drawn.
+        """
+        if self._moved is None:
+            return [(position, int(row)) for row in rows]
+        owners, own_rows = self._moved.classes[position][rows], self._moved.rows[position][rows]
+        return list(zip(owners.tolist(), own_rows.tolist(), strict=True))
+
+    def _take(self, position: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        if self._moved is None:
+            return self.pool.take(position, rows)
+        return self._moved.take(self.pool, position, rows)
+
     def _info(self, draw: Draw) -> dict[str, Any]:
         entries = [self.pool.classes[position] for position in draw.classes]
-        return {
+        info: dict[str, Any] = {
             "index": draw.index,
             "seed": self.seed,
             "set": self.pool.name,
@@ -204,17 +224,11 @@ class EpisodeSampler:
             "shots": list(draw.shots),
             "capped": any(draw.capped),
             "mislabelled": draw.mislabelled,
+            "wrong": draw.wrong,
             "synthetic": self.pool.synthetic,
         }
+        return info if self._noise is None else {**info, "noise": self.spec.noise_kind}
 
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks of these episodes; no image is read."""
         return Summary.of(self.draw(index) for index in indices)
-
-
-def _permuted(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
-    """The labels in a random order that is not the old one."""
-    while True:
-        shuffled = labels[draws.distinct(len(labels), len(labels))]
-        if not np.array_equal(shuffled, labels):
-            return shuffled

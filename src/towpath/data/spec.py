@@ -1,18 +1,19 @@
-"""The distribution of tasks: ways, shots, query, groups, and labels permuted on purpose."""
+"""The distribution of tasks: ways, shots, query, groups, and labels made wrong on purpose."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from towpath.data.errors import DataError
+from towpath.data.noise.kinds import NOISE_KINDS, Noise, noise_named
+from towpath.data.noise.labels import PARTS
 from towpath.validation import Range
 from towpath.wording import nearest
 
 ANY_SHOT_LOW, ANY_SHOT_HIGH = 1, 50  # Lee et al. 2020, and the any-shot section of the paper
 ANY_SHOT_IMBALANCED = 0.5
 GROUP_FREQUENCIES = ("auto", "uniform", "size", "zipf")
-NOISE_KINDS = ("query", "support")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,18 @@ class EpisodeSpec:
             `"zipf"`, proportional to `1 / rank**zipf_exponent`, the largest group first; or a
             mapping from group to weight (groups left out are never drawn). `"auto"` is uniform
             within a group and, across groups, by size: every class alike.
-        label_noise: fraction of tasks whose labels are permuted, independently task by task.
-        noise_kind: whose labels are permuted, those of the `"query"` or of the `"support"` set.
+        label_noise: how much is made wrong on purpose, 0 to 1: a fraction of the tasks, of the
+            images or of the classes, as `noise_kind` says.
+        noise_kind: what is made wrong. `"query"` and `"support"`: that fraction of the tasks has
+            its query or support labels permuted, independently task by task. `"flip"`: that
+            fraction of the tasks is noisy, and in these every label becomes one of the other
+            classes with `flip_probability`. `"images"`: that fraction of the pool's images carries
+            another class's label; `"classes"`: the images of that fraction of the classes are
+            dealt among these classes; both are decided once, by the seed. `"off-target"`: that
+            fraction of the tasks comes from another pool (`towpath.data.mix`).
+        flip_probability: of `"flip"`, the probability that a label of a noisy task flips.
+        flip_part: of `"flip"`, whose labels flip: those of the `"support"` set, of the `"query"`
+            set, or of `"both"`.
     """
 
     ways: int = 5
@@ -43,6 +54,8 @@ class EpisodeSpec:
     zipf_exponent: Annotated[float, Range(0, 100)] = 1.0
     label_noise: float = 0.0
     noise_kind: str = "query"
+    flip_probability: Annotated[float, Range(0, 1)] = 0.8
+    flip_part: str = "both"
 
     def __post_init__(self) -> None:
         _at_least("ways", self.ways, 2 if self.label_noise else 1)
@@ -75,14 +88,32 @@ class EpisodeSpec:
             )
         if not 0.0 <= self.label_noise <= 1.0:
             raise DataError(
-                f"label_noise is {self.label_noise}; expected a fraction of tasks, 0 to 1. "
+                f"label_noise is {self.label_noise}; expected a fraction, 0 to 1. "
                 "Write for instance label_noise=0.4."
             )
         if not self.zipf_exponent >= 0.0:
             raise DataError(
                 f"zipf_exponent is {self.zipf_exponent}; expected a number >= 0. The usual is 1."
             )
-        _one_of("noise_kind", self.noise_kind, NOISE_KINDS)
+        _one_of("noise_kind", self.noise_kind, tuple(NOISE_KINDS))
+        _one_of("flip_part", self.flip_part, PARTS)
+        if not 0.0 <= self.flip_probability <= 1.0:
+            raise DataError(
+                f"flip_probability is {self.flip_probability}; expected a probability, 0 to 1. The "
+                "usual is 0.8."
+            )
+
+    @property
+    def noise(self) -> Noise | None:
+        """The noise object, or None where `label_noise` is 0."""
+        if not self.label_noise:
+            return None
+        return noise_named(self.noise_kind, self.flip_probability, self.flip_part)
+
+    @property
+    def clean(self) -> "EpisodeSpec":
+        """The same tasks without any noise."""
+        return replace(self, label_noise=0.0)
 
     @property
     def fewest_images(self) -> int:

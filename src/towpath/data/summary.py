@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from towpath.data.draw import Draw
+from towpath.data.draw import AnyDraw
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Summary:
     classes: int
 
     @classmethod
-    def of(cls, draws: Iterable[Draw]) -> "Summary":
+    def of(cls, draws: Iterable[AnyDraw]) -> "Summary":
         """Count the groups, capped shots and mislabelled tasks of these draws."""
         groups: dict[str, int] = {}
         episodes = mislabelled = capped_episodes = capped_classes = classes = 0
@@ -28,8 +28,20 @@ class Summary:
             mislabelled += draw.mislabelled
             capped_episodes += any(draw.capped)
             capped_classes += sum(draw.capped)
-            classes += len(draw.classes)
+            classes += len(draw.capped)
         return cls(episodes, groups, mislabelled, capped_episodes, capped_classes, classes)
+
+    @classmethod
+    def together(cls, parts: Iterable["Summary"]) -> "Summary":
+        """Add up the statistics of several ranges of episodes."""
+        groups: dict[str, int] = {}
+        sums = [0] * 5
+        for part in parts:
+            for name, count in part.groups.items():
+                groups[name] = groups.get(name, 0) + count
+            own = (part.episodes, part.mislabelled, part.capped_episodes, part.capped_classes)
+            sums = [a + b for a, b in zip(sums, (*own, part.classes), strict=True)]
+        return cls(sums[0], groups, *sums[1:])
 
     def sentence(self) -> str:
         """Return the statistics as a sentence for people."""

@@ -5,6 +5,7 @@ the official one is no error.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from towpath.data import cub, mini_imagenet, omniglot
@@ -16,7 +17,9 @@ from towpath.data.glyphs import glyph_set
 from towpath.data.locations import data_root
 from towpath.data.own_folder import load_folder
 from towpath.data.pool import SPLITS
-from towpath.data.registry import SETS, is_own_folder, present
+from towpath.data.registry import SETS, is_own_folder, is_own_table, load, present
+from towpath.data.tables import assays
+from towpath.data.tables.loading import load_table
 
 OMNIGLOT_COUNTS = {"background": (30, 964, 20), "evaluation": (20, 659, 20)}
 MINI_IMAGENET_CLASSES = {"train": 64, "validation": 16, "test": 20}
@@ -42,11 +45,11 @@ def verify(name: str, root: str | Path | None = None) -> Report:
     """Load every split of a set, or of a folder of your own, and compare its counts.
 
     Args:
-        name: a name in `SETS`, or the path of a folder or archive of your own.
+        name: a name in `SETS`, or the path of a folder, archive or table of your own.
         root: the data folder that has the set; by default the one of `data_root`.
     """
-    if is_own_folder(name):
-        pool = load_folder(name, "all")
+    if is_own_table(name) or is_own_folder(name):
+        pool = load_table(name, "all") if is_own_table(name) else load_folder(name, "all")
         return Report(name, (pool.describe(), *pool.notes))
     folder = data_root(root)
     if not present(name, folder):
@@ -57,6 +60,8 @@ def verify(name: str, root: str | Path | None = None) -> Report:
         "omniglot": _verify_omniglot,
         "mini-imagenet": _verify_mini_imagenet,
         "cub": _verify_cub,
+        "toxcast": partial(_verify_assays, "toxcast"),
+        "chembl": partial(_verify_assays, "chembl"),
     }[name](folder)
 
 
@@ -150,6 +155,24 @@ def _verify_cub(root: Path) -> Report:
         "50 novel ones with 2,953"
     )
     return Report("cub", tuple(lines), (problem,))
+
+
+def _verify_assays(name: str, root: Path) -> Report:
+    path = assays.find_assays(name, root)
+    assert path is not None  # `verify` has seen that the set is present
+    found, expected = assays.counted(path), assays.COUNTS[name]
+    lines = [str(found), f"{found.filled:,} assays with at least one label"]
+    if matches(path, assays.CHECKSUMS[name]):
+        lines.append(f"{path.name}: the known checksum")
+    else:
+        lines.append(f"{path.name}: not the known checksum; the counts decide, not the packing")
+    problems = () if found == expected else (f"{name} has {found}; expected {expected}",)
+    if not problems:
+        pool = load(name, root, "all")
+        lines += [pool.describe(), *pool.notes]
+        for split in SETS[name].splits:
+            lines.append(load(name, root, split).describe())
+    return Report(name, tuple(lines), problems)
 
 
 def require(report: Report) -> None:

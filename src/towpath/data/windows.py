@@ -12,7 +12,7 @@ from types import TracebackType
 
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
-from towpath.data.sampler import EpisodeSampler
+from towpath.data.streams import TaskStream
 
 Window = list[list[Episode]]
 """T mini-batches of M episodes."""
@@ -35,7 +35,7 @@ class Windows(Iterator[Window]):
 
     def __init__(
         self,
-        sampler: EpisodeSampler,
+        sampler: TaskStream,
         horizon: int,
         meta_batch_size: int,
         start: int = 0,

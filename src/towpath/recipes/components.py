@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from towpath.backbones import BACKBONES
-from towpath.data import load_folder
-from towpath.data.registry import is_own_folder, known
+from towpath.data import TaskShape
+from towpath.data.registry import loader_of
 from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.learners import LEARNERS, Learner
 from towpath.recipes.component import Component, Options
 from towpath.recipes.memory import require_memory
+from towpath.recipes.mix import MIX
 from towpath.recipes.rules import RACES, RULES, as_sections, rules_of
 from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
@@ -110,14 +111,17 @@ def named(
 
 
 def data_options(component: Component) -> Options:
-    """Return the given options of a data set, checked against its loader, without defaults."""
-    given = component.options
+    """Return the given options of a data set, checked against its loader, without defaults.
+
+    Other sets that are mixed in (`towpath.recipes.mix`) are not among them.
+    """
+    given = {key: value for key, value in component.options.items() if key != MIX}
     loader = _loader(component.name)
     checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
     return {key: checked[key] for key in given}
 
 
-def options_beside(component: Component, name: str, image_shape: tuple[int, int, int]) -> Options:
+def options_beside(component: Component, name: str, inputs: tuple[int, ...]) -> Options:
     """Return options of a second data set, so that it is read as the first one was.
 
     Options that the second set's loader does not have are left out.
@@ -125,16 +129,17 @@ def options_beside(component: Component, name: str, image_shape: tuple[int, int,
     Args:
         component: the first data set.
         name: name of the second data set.
-        image_shape: shape of the first set's images.
+        inputs: shape of the first set's images or rows.
     """
-    channels, size, _ = image_shape
-    wanted = {"image_size": size, "channels": channels, **component.options}
+    wanted: Options = component.options
+    if len(inputs) == 3:
+        wanted = {"image_size": inputs[1], "channels": inputs[0], **wanted}
     taken = inspect.signature(_loader(name)).parameters
     return data_options(Component(name, {k: v for k, v in wanted.items() if k in taken}))
 
 
 def _loader(name: str) -> Callable[..., Any]:
-    return load_folder if is_own_folder(name) else known(name).load
+    return loader_of(name)
 
 
 def weighter_options(
@@ -268,9 +273,7 @@ def make_learner(
     backbone: Component,
     learner: Component,
     *,
-    channels: int,
-    image_size: int,
-    ways: int,
+    shape: TaskShape,
     seed: int,
     allowed: Collection[str] = (),
     free: int | None = None,
@@ -280,30 +283,60 @@ def make_learner(
     Args:
         backbone: the network, as the recipe names it.
         learner: the learner around it, as the recipe names it.
-        channels: number of channels of the images.
-        image_size: height and width of the images.
-        ways: number of classes of a task.
+        shape: what the network must take and return.
         seed: seed of the initial parameters.
         allowed: packages that classes may be imported from.
         free: bytes that the backbone may take, where that is known.
     """
     make = named(LEARNERS, learner, "learner", allowed)
     net = named(BACKBONES, backbone, "backbone", allowed)
+    chosen_options = _learner_options(make, learner, shape)
     # a class of the user's need not be derived from ours
-    outputs = None if getattr(make, "wants_embedding", False) else ways
-    inferred: Options = {"channels": channels, "image_size": image_size, "ways": outputs}
-    if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
-        inferred = {"inputs": channels * image_size * image_size, "outputs": outputs}
+    outputs = None if getattr(make, "wants_embedding", False) else shape.outputs
+    inferred = _network_sizes(net, backbone, shape, outputs)
     options = options_for(net, backbone.options, "backbone", leave_out=inferred)
     if net in BACKBONES.values():
         _require_room(net, {**inferred, **options}, free)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: nn.Module = net(**inferred, **options)
-        made: Learner = make(
-            model, **options_for(make, learner.options, "learner", leave_out=("model",))
-        )
+        made: Learner = make(model, **chosen_options)
     return made
+
+
+def _learner_options(make: Callable[..., Learner], learner: Component, shape: TaskShape) -> Options:
+    """Return the learner's options, with the loss that the data want; refuse one that cannot."""
+    options = options_for(make, learner.options, "learner", leave_out=("model",))
+    if not shape.is_regression:
+        return options
+    if "loss" not in options:
+        able = [n for n, each in LEARNERS.items() if "loss" in inspect.signature(each).parameters]
+        raise RecipeError(
+            f"learner.name is {learner.name!r}, which predicts classes, and the targets of the "
+            f"data are real numbers; expected a learner of regression: {', '.join(able)}. Set for "
+            "example --learner.name maml, or --data.kind classification."
+        )
+    if learner.options.get("loss", shape.loss) != shape.loss:
+        raise RecipeError(
+            f"learner.loss is {learner.options['loss']!r}, and the targets of the data are real "
+            f"numbers; expected {shape.loss!r}. Leave learner.loss out."
+        )
+    return {**options, "loss": shape.loss}
+
+
+def _network_sizes(
+    net: Callable[..., nn.Module], backbone: Component, shape: TaskShape, outputs: int | None
+) -> Options:
+    """Return the sizes of a network that follow from the data; refuse one that cannot take them."""
+    if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
+        return {"inputs": math.prod(shape.inputs), "outputs": outputs}
+    if not shape.of_images:
+        raise RecipeError(
+            f"backbone.name is {backbone.name!r}, which takes images, and the data are rows of "
+            f"{shape.inputs[0]:,} numbers; expected a network of numbers. Set --backbone.name mlp."
+        )
+    channels, height, _ = shape.inputs
+    return {"channels": channels, "image_size": height, "ways": outputs}
 
 
 def _require_room(net: Callable[..., nn.Module], options: Options, free: int | None) -> None:

@@ -1,10 +1,12 @@
 """The places of a user's own data in a recipe."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from towpath.data.registry import is_own_folder
+from towpath.data.registry import is_own_folder, is_own_table
 from towpath.files import expanded
+from towpath.recipes.mix import MIX
 from towpath.recipes.recipe import Recipe
 
 
@@ -12,11 +14,17 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
     """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
 
     def lasting(name: str) -> str:
-        """Return the absolute path of a user's folder; other names stay as they are."""
-        own = bool(name) and is_own_folder(name)
+        """Return the absolute path of a user's folder or table; other names stay as they are."""
+        own = bool(name) and (is_own_folder(name) or is_own_table(name))
         return str(expanded(name).resolve()) if own else name
 
     data = replace(recipe.data, name=lasting(recipe.data.name))
+    mix = recipe.data.options.get(MIX)
+    if isinstance(mix, Mapping):
+        data = data.given(mix={lasting(name): share for name, share in mix.items()})
+    elif mix:
+        names = [mix] if isinstance(mix, str) else mix
+        data = data.given(mix=[lasting(name) for name in names])
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
     return replace(recipe, data=data, test=test, trusted=trusted)

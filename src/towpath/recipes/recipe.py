@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from towpath.data import EpisodeSpec
 from towpath.recipes.component import Component, Options
+from towpath.recipes.mix import mix_shares
 from towpath.recipes.typed import RecipeError, options_for, within_ranges
 from towpath.validation import Range, Seed
 from towpath.wording import nearest, quoted
@@ -33,15 +34,33 @@ class Training:
 
 @dataclass(frozen=True)
 class Trusted:
-    """A pool of clean tasks that is drawn once."""
+    """Clean tasks to train on beside each mini-batch, to aim at and to judge by."""
 
     count: Annotated[int, Range(0, 100_000)] = 0
-    """number of tasks in the pool; 0 for none"""
+    """number of tasks in the pool, which is drawn once; 0 for no trusted tasks"""
     per_batch: Annotated[int, Range(1, 10_000)] = 2
     """number of trusted tasks used with each mini-batch"""
     data: str = ""
     """a data set, or a folder of images checked by hand; empty for the training data without the
     noise of `episodes.label_noise`"""
+    judges: Annotated[float, Range(0, 100_000)] = 1 / 3
+    """how much of `count` a weighter that judges keeps out of training and planning: a fraction
+    below 1, or a number of tasks; other weighters train on all of them"""
+    label_noise: Annotated[float, Range(0, 1)] = 0.0
+    """fraction of the trusted tasks that is mislabelled on purpose: wrong trust"""
+    classes: Annotated[int, Range(0, 10**6)] = 0
+    """number of classes (of a table: tasks) that are set apart as trusted: no training task has
+    them, and every mini-batch gets fresh tasks of them, which cannot be learnt by heart"""
+    fresh: bool = False
+    """whether every mini-batch gets fresh tasks of `data`, or of the table's trusted tasks, instead
+    of some of `count` that are drawn once; always so with `classes`"""
+
+    @property
+    def judging(self) -> int:
+        """Number of tasks that judge, for a weighter that does."""
+        if self.judges >= 1:
+            return int(self.judges)
+        return min(self.count, max(1, round(self.judges * self.count))) if self.judges else 0
 
 
 @dataclass(frozen=True)
@@ -154,10 +173,21 @@ class Recipe:
                 f"dtype is {self.dtype!r}; expected {' or '.join(DTYPES)}."
                 f"{nearest(self.dtype, DTYPES)}"
             )
+        mix_shares(self.data, self.episodes)
         if 0 < self.trusted.count < self.trusted.per_batch:
             raise RecipeError(
                 f"trusted.per_batch is {self.trusted.per_batch} with trusted.count "
                 f"{self.trusted.count}; expected at most as many as there are trusted tasks."
+            )
+        if self.trusted.judges > 1 and self.trusted.judges % 1:
+            raise RecipeError(
+                f"trusted.judges is {self.trusted.judges}; expected a fraction of the trusted "
+                "tasks below 1, or a whole number of them."
+            )
+        if not self.trusted.count and (self.trusted.classes or self.trusted.fresh):
+            raise RecipeError(
+                "trusted.classes or trusted.fresh is set with trusted.count 0, which means no "
+                "trusted tasks. Set trusted.count, for example to 20."
             )
 
 

@@ -1,6 +1,6 @@
-"""Reports on run folders: tables, figures and one HTML page."""
+"""Reports on run folders: tables, figures, audits and HTML pages."""
 
-from towpath.reports.audit import Audit, audit, audit_table
+from towpath.reports.audit import Audit, audit
 from towpath.reports.charts.figures import write_figures, write_sample_tasks
 from towpath.reports.page import write_report
 from towpath.reports.tables import comparison_table
@@ -8,7 +8,6 @@ from towpath.reports.tables import comparison_table
 __all__ = [
     "Audit",
     "audit",
-    "audit_table",
     "comparison_table",
     "write_figures",
     "write_report",

@@ -1,78 +1,181 @@
-"""Training tasks that the weights trusted least: weights as a detector of wrong labels.
+"""What to check again: training tasks, classes and groups, those that were trusted least first.
 
-A task's trust is its weight divided by the mean of its mini-batch. Where it is known which tasks
-were mislabelled on purpose, the area under the ROC curve measures how well low trust finds them.
+A task's trust is its weight divided by the mean of its mini-batch. Where a weighter gives every
+task the same weight, its loss is judged instead. Classes and groups are ranked by what they do to
+the tasks that they are part of (`towpath.reports.ranking`). Where it is known which tasks were
+mislabelled on purpose, the area under the ROC curve measures how well the order finds them.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from rich.table import Table
-from scipy.stats import rankdata
 
+from towpath.data.pool import NO_GROUP
+from towpath.reports.ranking import Effect, area_under_curve, effects
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
+
+EQUAL = 1e-6
+"""relative weights of a mini-batch that differ by less count as equal"""
+AGAINST = 0.3
+"""correlation of weights with losses from which a low weight means an easy task"""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What tasks are judged by: their weights or their losses."""
+
+    name: str
+    column: str
+    """heading of its column"""
+    of: Callable[[JudgedTask], float | None]
+    """the value of a task, 1 for the mean of its mini-batch; None where it is not known"""
+    worst: int
+    """-1 where the lowest value is the most suspect one, 1 where it is the highest"""
+    words: str
+    """how a reader is told that a task is suspect"""
+
+    def suspicion(self, value: float) -> float:
+        """Return a number that is larger for a more suspect value."""
+        return self.worst * value
+
+
+WEIGHTS = Signal("weights", "weight / mean", lambda task: task.trust, -1, "trusted least")
+LOSSES = Signal("losses", "loss / mean", lambda task: task.loss, 1, "with the highest losses")
+SIGNALS = {signal.name: signal for signal in (WEIGHTS, LOSSES)}
 
 
 @dataclass(frozen=True)
 class Audit:
-    """All weighted tasks of some last steps of training, the least trusted first."""
+    """The judged tasks of some last steps of training, the most suspect first."""
 
     tasks: list[JudgedTask]
     first_step: int
     last_step: int
+    signal: Signal = WEIGHTS
+    labels_known: bool = True
+    """whether a task that was not mislabelled on purpose is known to be right"""
+    reason: str = ""
+    """why these values are judged, where it is not obvious"""
+
+    def value(self, task: JudgedTask) -> float:
+        """Return the value by which a task is judged."""
+        value = self.signal.of(task)
+        return 1.0 if value is None else value
+
+    def labels(self, task: JudgedTask) -> str:
+        """Return what is known of a task's labels: wrong, clean or unknown."""
+        if task.mislabelled:
+            return "wrong"
+        return "clean" if self.labels_known else "unknown"
 
     @property
     def area_under_curve(self) -> float | None:
-        """The chance that a mislabelled task is trusted less than a clean one; None if unknown."""
-        bad = np.array([task.mislabelled for task in self.tasks])
-        if not bad.any() or bad.all():
-            return None
-        ranks = rankdata([-task.trust for task in self.tasks])
-        n_bad, n_good = int(bad.sum()), int((~bad).sum())
-        return float((ranks[bad].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * n_good))
+        """The chance that a mislabelled task comes before a clean one; None if unknown."""
+        order = [-self.signal.suspicion(self.value(task)) for task in self.tasks]
+        return area_under_curve(order, [task.mislabelled for task in self.tasks])
 
-    def by_group(self) -> list[tuple[str, float, int]]:
-        """Return group, mean trust and number of tasks of each group, the least trusted first."""
-        groups: dict[str, list[float]] = {}
-        for task in self.tasks:
-            groups.setdefault(task.group or "(across groups)", []).append(task.trust)
-        rows = [(name, float(np.mean(values)), len(values)) for name, values in groups.items()]
-        return sorted(rows, key=lambda row: row[1])
+    @cached_property
+    def classes(self) -> list[Effect]:
+        """The classes of the tasks, or the names of table tasks, the most suspect first."""
+        return self._ranked([dict.fromkeys(units(task), 1.0) for task in self.tasks])
+
+    @cached_property
+    def groups(self) -> list[Effect]:
+        """The groups of the tasks, the most suspect first; empty where there are fewer than two.
+
+        The value of a group is that of a task with classes of this group only.
+        """
+        shares = [group_shares(task) for task in self.tasks]
+        if len({name for own in shares for name in own}) < 2:
+            return []
+        return self._ranked(shares)
+
+    def suspects(self) -> list[Effect]:
+        """Return the classes whose whole interval is on the suspect side of the average task."""
+        return [effect for effect in self.classes if self.is_suspect(effect)]
+
+    def is_suspect(self, effect: Effect) -> bool:
+        """Return whether the whole interval is on the suspect side of the average task."""
+        away = self.signal.suspicion(effect.value) - self.signal.suspicion(effect.mean)
+        return effect.differs and away > 0
+
+    def _ranked(self, amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
+        found = effects([self.value(task) for task in self.tasks], amounts)
+        return found if self.signal.worst < 0 else found[::-1]
 
 
-def audit(records: Iterable[Record], last: int = 100) -> Audit | None:
+def units(task: JudgedTask) -> tuple[str, ...]:
+    """Return the names that are ranked: a task's classes, or the one table column that it is."""
+    name = task.info.get("task")
+    return (str(name),) if name else task.classes
+
+
+def group_shares(task: JudgedTask) -> dict[str, float]:
+    """Return the share of each group in a task, by the task's own group or its classes' names.
+
+    A class of a task across groups is called `group/class`; classes without a group count nowhere.
+    """
+    if task.group and task.group != NO_GROUP:
+        return {task.group: 1.0}
+    found = Counter(name.rpartition("/")[0] for name in task.classes)
+    found.pop("", None)
+    return {name: count / len(task.classes) for name, count in found.items()}
+
+
+def audit(
+    records: Iterable[Record],
+    last: int | None = None,
+    *,
+    by: Signal | None = None,
+    labels_known: bool = True,
+) -> Audit | None:
     """Audit the tasks of the last steps of a run.
 
     Args:
         records: the records of the run.
-        last: number of steps to audit, counted from the end.
+        last: number of steps to audit, counted from the end; None for all.
+        by: what to judge tasks by; None for the weights, or for the losses where all weights are
+            equal and say nothing.
+        labels_known: whether tasks that were not mislabelled on purpose are known to be right; not
+            so for a folder of the user's.
 
     Returns:
         the audit, or None if no task was weighted.
     """
-    weighed = [record for record in records if isinstance(record, StepRecord)][-last:]
-    tasks = [task for record in weighed for task in judged(record)]
+    weighed = [record for record in records if isinstance(record, StepRecord)]
+    weighed = weighed[-last:] if last is not None else weighed
+    batches = [list(judged(record)) for record in weighed]
+    tasks = [task for batch in batches for task in batch]
     if not tasks:
         return None
-    tasks.sort(key=lambda task: task.trust)
-    return Audit(tasks, weighed[0].step, weighed[-1].step)
+    signal, reason = (by, "") if by is not None else _chosen(batches)
+    if signal is LOSSES:
+        tasks = [task for task in tasks if task.loss is not None] or tasks
+    steps = weighed[0].step, weighed[-1].step
+    found = Audit(tasks, *steps, signal, labels_known, reason)
+    tasks.sort(key=lambda task: -signal.suspicion(found.value(task)))
+    return found
 
 
-def audit_table(result: Audit, rows: int) -> Table:
-    """Return the `rows` least trusted tasks as a table for the terminal."""
-    known = result.area_under_curve is not None
-    table = Table(
-        title=f"Least trusted training tasks, steps {result.first_step} to {result.last_step}",
-        title_justify="left",
-    )
-    for name in ("weight / mean", "step", "task", "group", "classes"):
-        table.add_column(name)
-    if known:
-        table.add_column("mislabelled on purpose")
-    for task in result.tasks[:rows]:
-        cells = [f"{task.trust:.2f}", str(task.step), str(task.index), task.group or ""]
-        cells.append(", ".join(task.classes))
-        table.add_row(*cells, *(["yes" if task.mislabelled else "no"] if known else []))
-    return table
+def _chosen(batches: Sequence[Sequence[JudgedTask]]) -> tuple[Signal, str]:
+    """Return what to judge by, and a sentence where it is not simply the weights."""
+    if all(_equal([task.trust for task in batch]) for batch in batches if batch):
+        return LOSSES, "All weights are equal, which says nothing, so that losses are judged."
+    if any("off_target" in task.info for batch in batches for task in batch):
+        return WEIGHTS, ""  # a set that is easier has lower losses, whatever it is worth
+    both = [(task.trust, task.loss) for batch in batches for task in batch if task.loss is not None]
+    trust, loss = np.array(both).T if both else (np.zeros(1), np.zeros(1))
+    if trust.std() > 0 and loss.std() > 0 and np.corrcoef(trust, loss)[0, 1] > AGAINST:
+        return LOSSES, (
+            "This weighter gave tasks of high loss more weight, so that a low weight marks an easy "
+            "task; losses are judged."
+        )
+    return WEIGHTS, ""
+
+
+def _equal(weights: Sequence[float]) -> bool:
+    return max(weights) - min(weights) < EQUAL

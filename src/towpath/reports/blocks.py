@@ -56,6 +56,17 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """An image that is part of the page, with a title and a note on what is in it."""
+
+    title: str
+    source: str
+    """the image itself, as a `data:` address"""
+    note: str = ""
+    block = "picture"
+
+
+@dataclass(frozen=True)
 class Note:
     """A sentence; its kind is `missing` where it names something that is not there."""
 
@@ -74,7 +85,7 @@ class Listing:
     block = "listing"
 
 
-Block = Table | Figures | Note | Listing
+Block = Table | Figures | Picture | Note | Listing
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ from towpath.runs.read_studies import read_studies
 from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
+MADE_BY = (
+    "Made by <code>towpath report</code> from run folders alone. Rebuilding it from the same "
+    "folders gives the same file."
+)
 SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     results_section,
     curves_section,
@@ -109,8 +113,15 @@ def missing_in(study: Study) -> list[str]:
     return lines
 
 
-def render(title: str, chapters: Sequence[Chapter], runs: str = "") -> str:
-    """Return the HTML of a page with these chapters, and the digests of its runs in the head."""
+def render(title: str, chapters: Sequence[Chapter], runs: str = "", made_by: str = MADE_BY) -> str:
+    """Return the HTML of a page with these chapters.
+
+    Args:
+        title: title of the page.
+        chapters: what is on it.
+        runs: the digests of its runs, for the head of the page.
+        made_by: the words at its foot, as HTML.
+    """
     environment = Environment(
         loader=PackageLoader("towpath.reports"),
         autoescape=True,
@@ -120,4 +131,6 @@ def render(title: str, chapters: Sequence[Chapter], runs: str = "") -> str:
         keep_trailing_newline=True,
     )
     template = environment.get_template("report.html")
-    return template.render(title=title, chapters=chapters, runs=runs, markup=Markup)
+    return template.render(
+        title=title, chapters=chapters, runs=runs, made_by=Markup(made_by), markup=Markup
+    )

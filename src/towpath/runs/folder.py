@@ -1,4 +1,5 @@
-"""A run folder: config.yaml, records.jsonl, checkpoints/, summary.json, evaluations.json.
+"""A run folder: config.yaml, records.jsonl, checkpoints/, summary.json, evaluations.json; and, for
+a run on a table, table.json.
 
 Clock and memory figures live only under a `timing` key; everything else is reproducible. Digests
 in the files say which of them belong together (identity.py), and each reader here refuses those
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 import yaml
 
+from towpath.data.tables.trained import TrainedTable
 from towpath.files import new_folder, write
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
@@ -30,6 +32,8 @@ from towpath.runs.record_file import CutOffRecordError, read_records
 from towpath.runs.records import Record
 from towpath.runs.scores import Score, scores_as_json, scores_from_json
 from towpath.runs.summary import Summary
+from towpath.runs.table_file import TABLE, table_as_json, table_from_json
+from towpath.wording import one_line
 
 Content = TypeVar("Content")
 
@@ -106,6 +110,7 @@ class RunFolder:
         recipe: Recipe,
         made_with: MadeWith,
         data: Mapping[str, str] | None = None,
+        table: TrainedTable | None = None,
     ) -> "RunFolder":
         """Create a run folder with its configuration; raise RecipeError if it is not empty.
 
@@ -114,8 +119,12 @@ class RunFolder:
             recipe: the recipe to run.
             made_with: versions, shapes and digests that are needed to repeat the run.
             data: a digest of each data set, keyed by the recipe's field that names the set.
+            table: what predictions need of the training table, for a run on a table.
         """
         refuse_existing(path)
+        kept = None if table is None else table_as_json(table)
+        if kept is not None:
+            made_with = replace(made_with, table=json_digest(kept))
         # as it will be read back: the digests are of that
         config = yaml.safe_load(yaml.safe_dump(recipe.as_mapping()))
         made_with = replace(made_with, identity=Identity.of(config, data or {}))
@@ -124,6 +133,8 @@ class RunFolder:
         folder = cls(path, RunConfig(recipe, made_with, config))
         with new_folder(path), folder.held():
             refuse_existing(path)  # another process may have been quicker
+            if kept is not None:
+                write(path / TABLE, json_file(kept))
             write(path / CONFIG, text.encode())
         return folder
 
@@ -149,7 +160,7 @@ class RunFolder:
         """Remove what a refused start left, so that the corrected command can use the folder."""
         if self.checkpoints.is_dir() and any(self.checkpoints.iterdir()):
             return
-        for name in (CONFIG, RECORDS):
+        for name in (CONFIG, RECORDS, TABLE):
             (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.path / BOARD, ignore_errors=True)
         for empty in (self.checkpoints, self.path):
@@ -183,6 +194,25 @@ class RunFolder:
         if made_with.identity is not None:
             made_with.identity.check_config(self.plain_config(), path)
         return made_with
+
+    def table(self) -> TrainedTable | None:
+        """Return what predictions need of the training table; None for a run on images.
+
+        Raises:
+            RecipeError: if the file is missing, damaged or of another run.
+        """
+        if not self._made_with.table:
+            return None
+        path = self.path / TABLE
+        content = regular_bytes(path, "the features that the run was trained on")
+        try:
+            found = object_of(json.loads(content), "a set of named values")
+            return table_from_json(found, self._made_with.table)
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise RecipeError(
+                f"{path} cannot be used ({one_line(error)}); expected the features that the run "
+                "was trained on. Restore it, or train again in a new folder."
+            ) from error
 
     def plain_config(self) -> JsonObject:
         """Return the values of `config.yaml` exactly as they stand there, without `made_with`."""

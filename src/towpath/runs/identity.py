@@ -33,7 +33,7 @@ MAY_CHANGE = (
     "training.checkpoint_every",
     "training.steps",  # it may only be raised
 )
-PLACES = ("data.name", "trusted.data", "test.also")
+PLACES = ("data.name", "data.mix", "trusted.data", "test.also")
 """fields that name data sets; where they are paths the data may move, since content is compared"""
 
 
@@ -158,7 +158,7 @@ def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[s
         name, other = f"{where}{key}", found.get(key) if isinstance(found, Mapping) else None
         if name in MAY_CHANGE and name != "training.steps":
             continue
-        if isinstance(value, dict) and isinstance(other, Mapping):
+        if isinstance(value, dict) and isinstance(other, Mapping) and name not in PLACES:
             names += differences(value, other, f"{name}.")
         elif not _same(_placeless(name, value), _placeless(name, _plain({key: other})[key])):
             names.append(name)
@@ -214,6 +214,8 @@ def _placeless(name: str, value: Json) -> Json:
         return value
     if isinstance(value, list):
         return [_placeless(name, one) for one in value]
+    if isinstance(value, dict):  # data by name, with its share
+        return {str(_placeless(name, key)): inside for key, inside in value.items()}
     if not isinstance(value, str):
         return value
     # a run folder may have been made on the other kind of system

@@ -1,11 +1,13 @@
 """The trust that weights express in tasks: each weight divided by the mean of its mini-batch.
 
-Trusted tasks are known to be right and are not judged: they count in the mean, and nowhere else.
+Losses are judged alike. Trusted tasks are known to be right and are not judged: they count in the
+means, and nowhere else.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from towpath.data.noise.damage import mostly_wrong
 from towpath.runs.plain import Json, JsonObject, figure_at
 from towpath.runs.records import Record, StepRecord, TaskInfo
 
@@ -18,11 +20,23 @@ class JudgedTask:
     trust: float
     """weight divided by the mini-batch's mean; 0 where all weights of the mini-batch are 0"""
     info: TaskInfo
+    loss: float | None = None
+    """loss divided by the mini-batch's mean; None for a task that was muted"""
 
     @property
     def mislabelled(self) -> bool:
-        """Whether the labels of the task were corrupted on purpose."""
-        return bool(self.info.get("mislabelled"))
+        """Whether the task was made wrong on purpose: mislabelled, or of another set.
+
+        Where noise sits in the images or classes of the pool, nearly every task has some wrong
+        labels; those count that have at least as many wrong labels as right ones.
+        """
+        return mostly_wrong(self.info)
+
+    @property
+    def wrong(self) -> float | None:
+        """The share of the task's labels that are wrong on purpose; None in old records."""
+        share = self.info.get("wrong")
+        return float(share) if isinstance(share, int | float) else None
 
     @property
     def index(self) -> int:
@@ -32,8 +46,11 @@ class JudgedTask:
 
     @property
     def group(self) -> str | None:
-        """The group of classes (such as an alphabet) of the task; None where it is not recorded."""
-        group = self.info.get("group")
+        """The group of classes (such as an alphabet) of the task; None where it is not recorded.
+
+        Where sets are mixed, a task's group is the set that it comes from.
+        """
+        group = self.info.get("set" if "off_target" in self.info else "group")
         return None if group is None else str(group)
 
     @property
@@ -46,9 +63,13 @@ class JudgedTask:
 def judged(record: StepRecord) -> Iterator[JudgedTask]:
     """Yield the tasks of a mini-batch that are not trusted ones, in their order."""
     mean = sum(record.weights) / len(record.weights)
-    for weight, info in zip(record.weights, record.tasks, strict=True):
+    known = [loss for loss in record.losses if loss is not None]
+    usual = sum(known) / len(known) if known else 0.0
+    for weight, loss, info in zip(record.weights, record.losses, record.tasks, strict=True):
         if not info.get("trusted"):
-            yield JudgedTask(record.step, weight / mean if mean else 0.0, info)
+            trust = weight / mean if mean else 0.0
+            relative = loss / usual if loss is not None and usual else None
+            yield JudgedTask(record.step, trust, info, relative)
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,14 @@ class Study:
 
     @property
     def has_wrong_labels(self) -> bool:
-        """Whether some tasks were mislabelled on purpose."""
+        """Whether some tasks were mislabelled or off target on purpose."""
         return any(run.wrong for run in self.all)
+
+    @property
+    def wrong_word(self) -> str:
+        """What the tasks that are not clean are called: off-target ones, or mislabelled ones."""
+        mixed = self.recipe is not None and bool(self.recipe.data.options.get("mix"))
+        return "off-target" if mixed else "mislabelled"
 
     @property
     def weighing(self) -> list[str]:

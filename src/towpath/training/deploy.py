@@ -11,12 +11,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from towpath.data import TaskShape
+from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
 from towpath.recipes.components import make_learner, make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import RunFolder
-from towpath.runs.made_with import MadeWith, TrainedShape
+from towpath.runs.made_with import MadeWith
 from towpath.runs.origin import Origin
 from towpath.training.checkpoint import load_checkpoint
 from towpath.training.judging import chosen_params
@@ -36,14 +38,22 @@ class TrainedLearner:
     learner: Learner
     params: dict[str, Tensor]
     recipe: Recipe
-    channels: int
-    image_size: int
+    shape: TaskShape
     step: int
+    table: TrainedTable | None = None
+    """how rows of a table become inputs, for a run on a table"""
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
-        """Adapt to the task of a support set: images `[S, C, H, W]` with labels `[S]`."""
-        images = support_x.to(torch_dtype(self.recipe.dtype))
-        return self.learner.adapt(self.params, images, support_y)
+        """Adapt to the task of a support set.
+
+        Args:
+            support_x: images `[S, C, H, W]` in 0..1, or standardised rows of a table `[S, D]`.
+            support_y: labels `[S]`, or standardised targets `[S, 1]` of a regression.
+        """
+        dtype = torch_dtype(self.recipe.dtype)
+        targets = support_y.to(dtype) if support_y.is_floating_point() else support_y
+        adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
+        return Predictor(lambda query_x: adapted(query_x.to(dtype)), adapted.loss)
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
@@ -59,9 +69,7 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
     learner = make_learner(
         recipe.backbone,
         recipe.learner,
-        channels=shape.channels,
-        image_size=shape.image_size,
-        ways=shape.ways,
+        shape=shape,
         seed=recipe.seed,
         allowed=allowed,
     )
@@ -80,13 +88,14 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         for name, p in learner.parameters().items():
             p.copy_(params[name])
     step = found.state.step if found.best is None else found.best.step
-    return TrainedLearner(learner, params, recipe, shape.channels, shape.image_size, step)
+    return TrainedLearner(learner, params, recipe, shape, step, folder.table())
 
 
-def _shape(folder: RunFolder, made_with: MadeWith) -> TrainedShape:
+def _shape(folder: RunFolder, made_with: MadeWith) -> TaskShape:
     if made_with.shape is None:
         raise RecipeError(
-            f"{folder.path} does not say the images it was trained on (made_with: channels, "
-            "image_size, ways); expected the config.yaml that the run wrote. Restore it."
+            f"{folder.path} does not say what it was trained on (made_with: channels, image_size "
+            "and ways of images, or features of a table); expected the config.yaml that the run "
+            "wrote. Restore it."
         )
     return made_with.shape

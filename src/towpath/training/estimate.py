@@ -23,7 +23,7 @@ from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
 from towpath.weighters import wants_targets
 from towpath.weighters.rules.site import FORWARD
-from towpath.weighters.work import plans_windows, window_work
+from towpath.weighters.work import plans_windows, run_work
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
@@ -85,7 +85,15 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
     whole = _usual(lambda b: objective.evaluate(params, b), batches)
     extra = len(goals[0]) / len(batch) if goals else 0.0
-    work = window_work(setup.weighter, T, extra, setup.start.optimizer.inertia)
+    total = recipe.training.steps
+    work = run_work(
+        setup.weighter,
+        T,
+        range(total - steps, total),
+        targets=extra,
+        judges=len(setup.judges(0)) / len(batch),
+        inertia=setup.start.optimizer.inertia,
+    )
     seconds = whole * (work.evaluations + FORWARD * work.forwards)
     if work.sketches:
         sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
@@ -102,9 +110,9 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     a_few = _usual(lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts)
     per_task = a_few / MEASURED_TASKS
     return Estimate(
-        seconds_per_step=seconds / T,
+        seconds_per_step=seconds / steps,
         uniform_seconds_per_step=whole,
-        training_seconds=seconds / T * steps,
+        training_seconds=seconds,
         evaluation_seconds=per_task * tests,
         plan_bytes=plan_bytes,
         peak_bytes=_held_memory() + plan_bytes,

@@ -44,7 +44,7 @@ from towpath.training.judging import final_scores, validated
 from towpath.training.plan_statistics import plan_statistics
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.same_data import check_data
-from towpath.training.setup import Setup, prepare, trained_shape
+from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
@@ -88,8 +88,10 @@ def train(
         )
     with one_thread_a_task():
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
-        made_with = MadeWith(trained_shape(setup), command, versions())
-        folder = ranks.first(lambda: RunFolder.create(path, recipe, made_with, setup.contents))
+        made_with = MadeWith(setup.shape, command, versions())
+        folder = ranks.first(
+            lambda: RunFolder.create(path, recipe, made_with, setup.contents, setup.table)
+        )
         return _run(folder, setup, reporter, new=True)
 
 
@@ -302,6 +304,7 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
         objective=setup.objective,
         weighter=setup.weighter,
         targets=targets,
+        judges=setup.judges(now.state.window),
         seed=recipe.seed,
     )
     ranks.check_agreement([*state.params.values(), *state.optimizer.slots])

@@ -16,7 +16,7 @@ class Place:
     dtype: torch.dtype
 
     def task(self, task: Episode) -> Episode:
-        """Return the task on the device, with images (which come as float32) of the dtype."""
+        """Return the task on the device, with inputs (which come as float32) of the dtype."""
         return task.to(self.device, None if self.dtype == torch.float32 else self.dtype)
 
     def window(self, window: Sequence[Sequence[Episode]]) -> list[list[Episode]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load
+from towpath.data import Episode, TaskStream, Windows, load, stream_of
 from towpath.recipes.components import data_options
 from towpath.recipes.recipe import Probe, Recipe
 from towpath.recipes.typed import RecipeError
@@ -22,28 +22,26 @@ def probe_tasks(
     recipe: Recipe, probe: Probe, data_root: str | Path | None
 ) -> Sequence[Sequence[Episode]]:
     """Return the T x M tasks of a probe, which are clean and come from its own split and stream."""
-    pool: ClassPool = load(
-        recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data)
-    )
-    if probe.groups:
-        spec = recipe.episodes
-        names = [g for g, members in pool.groups.items() if len(members) >= spec.ways]
-        pool = pool.only(sorted(names)[: probe.groups])
+    pool = load(recipe.data.name, root=data_root, split=probe.split, **data_options(recipe.data))
     spec = replace(recipe.episodes, label_noise=0.0, groups="auto")
-    sampler = EpisodeSampler(pool, spec, recipe.seed, stream=f"probe {probe.name}")
+    if probe.groups:
+        large_enough = stream_of(pool, replace(spec, within_group=True)).group_frequencies
+        pool = pool.only(sorted(large_enough)[: probe.groups])
+    sampler = stream_of(pool, spec, recipe.seed, f"probe {probe.name}")
     if probe.distinct_groups:
         return _from_distinct_groups(sampler, probe)
     return Windows(sampler, probe.horizon, probe.meta_batch_size).window(0)
 
 
-def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Episode]]:
+def _from_distinct_groups(sampler: TaskStream, probe: Probe) -> list[list[Episode]]:
     """Return a window in which no two tasks of a mini-batch are of the same group.
 
     Tasks are taken from the sampler in order; one whose group the mini-batch has is skipped.
     """
     groups, M = len(sampler.group_frequencies), probe.meta_batch_size
-    if not sampler.spec.within_group or groups < M:
-        found = f"{groups} groups with enough classes" if sampler.spec.within_group else "none"
+    in_groups = bool(sampler.group_of(0))
+    if not in_groups or groups < M:
+        found = f"{groups} groups with enough classes" if in_groups else "none"
         raise RecipeError(
             f"The probe {probe.name!r} wants the {M} tasks of a mini-batch from {M} different "
             f"groups of the {probe.split} split and found {found}; expected at least {M}, and "
@@ -55,7 +53,7 @@ def _from_distinct_groups(sampler: EpisodeSampler, probe: Probe) -> list[list[Ep
     for _ in range(probe.horizon):
         taken: dict[str, int] = {}  # group -> index of its task
         while len(taken) < M:
-            taken.setdefault(sampler.draw(index).group, index)
+            taken.setdefault(sampler.group_of(index), index)
             index += 1
         window.append([sampler.episode(i) for i in taken.values()])
     return window

@@ -4,16 +4,31 @@ Streams never overlap and depend only on the seed and an index, so a run may sto
 anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from towpath.data import ClassPool, Episode, EpisodeSampler, Windows, load, trusted_pool
+from towpath.data import (
+    ClassPool,
+    Episode,
+    Pool,
+    TaskShape,
+    TaskStream,
+    Windows,
+    load,
+    mixed,
+    shape_of,
+    stream_of,
+)
+from towpath.data.mix import own_stream
 from towpath.data.registry import is_own_folder
+from towpath.data.tables import TablePool
+from towpath.data.tables.sampler import TableSampler
+from towpath.data.tables.splitting import TRUSTED
+from towpath.data.tables.trained import TrainedTable
+from towpath.data.trusted import TrustedTasks
 from towpath.data.windows import Window
 from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
@@ -28,26 +43,23 @@ from towpath.recipes.components import (
     options_beside,
 )
 from towpath.recipes.memory import free_memory
+from towpath.recipes.mix import mix_shares
 from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
-from towpath.runs.made_with import TrainedShape
 from towpath.training.device import device_named
 from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_tasks
 from towpath.training.room import require_room
 from towpath.training.state import TrainState
-from towpath.weighters import TOW, Weighter, wants_targets
-
-IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class TrustedPicks:
-    """The indices of the trusted tasks that one mini-batch trains on and aims at."""
-
-    trained: IntArray
-    targets: IntArray
+from towpath.training.trusting import (
+    check_judges,
+    trusted_source,
+    trusted_tasks,
+    unjudged,
+    unjudged_note,
+)
+from towpath.weighters import TOW, Race, Weighter, wants_judges, wants_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +72,33 @@ class Setup:
     weighter: Weighter
     start: TrainState
     windows: Windows
-    trusted: list[Episode]
-    validation: EpisodeSampler | None
-    tests: dict[str, EpisodeSampler]
+    trusted: TrustedTasks | None
+    validation: TaskStream | None
+    tests: dict[str, TaskStream]
     probes: list[ProbeWindow]
     probe_weighter: TOW
-    image_shape: tuple[int, int, int]
+    shape: TaskShape
     contents: dict[str, str]
     """digest of each data set, keyed by the recipe's field that names the set"""
     place: "Place"
     ranks: Ranks
+
+    @property
+    def table(self) -> TrainedTable | None:
+        """What predictions on other tables need of the training table; None for images."""
+        stream = own_stream(self.windows.sampler)
+        return TrainedTable.of(stream) if isinstance(stream, TableSampler) else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user: what of the data is not drawn, what cannot be judged."""
+        streams = [self.windows.sampler, *self.tests.values()]
+        if self.validation is not None:
+            streams.append(self.validation)
+        notes = [note for stream in streams for note in stream.notes]
+        if unjudged(self.recipe, self.weighter) is not None:
+            notes.append(unjudged_note(self.recipe))
+        return tuple(dict.fromkeys(notes))
 
     @property
     def device(self) -> torch.device:
@@ -87,23 +116,21 @@ class Setup:
             mini_batches: number of mini-batches to take of it, if it has as many.
         """
         tasks = self.place.window(self.windows.window(position)[:mini_batches])
-        if not self.trusted:
+        if self.trusted is None:
             return tasks, None
-        chosen = [self._trusted_for(position, t) for t in range(len(tasks))]
-        both = [
-            [*batch, *(self.trusted[i] for i in picks.trained)]
-            for batch, picks in zip(tasks, chosen, strict=True)
-        ]
+        chosen = [self.trusted.batch(position, t) for t in range(len(tasks))]
+        both = [[*batch, *beside.trained] for batch, beside in zip(tasks, chosen, strict=True)]
         if not wants_targets(self.weighter):
             return both, None
-        return both, [[self.trusted[i] for i in picks.targets] for picks in chosen]
+        return both, [beside.targets for beside in chosen]
 
-    def _trusted_for(self, position: int, t: int) -> "TrustedPicks":
-        generator = np.random.default_rng([self.recipe.seed, 7, position, t])
-        order = generator.permutation(len(self.trusted))
-        count = self.recipe.trusted.per_batch
-        # with fewer than twice as many, some are both trained on and aimed at
-        return TrustedPicks(order[:count], np.roll(order, -count)[:count])
+    def judges(self, position: int) -> Sequence[Episode]:
+        """Return the trusted tasks that a weighter judges a window by; empty for other weighters.
+
+        Args:
+            position: index of the window in the stream.
+        """
+        return [] if self.trusted is None else self.trusted.judges(position)
 
     def validation_tasks(self) -> Iterator[Episode]:
         """Return an iterator over the fixed validation tasks, which are made anew each time."""
@@ -114,8 +141,8 @@ class Setup:
         """Return an iterator over the first `count` fixed tasks of a test set."""
         return self._tasks(self.tests[name], count)
 
-    def _tasks(self, sampler: EpisodeSampler, count: int) -> Iterator[Episode]:
-        return (self.place.task(sampler.episode(i)) for i in range(count))
+    def _tasks(self, stream: TaskStream, count: int) -> Iterator[Episode]:
+        return (self.place.task(stream.episode(i)) for i in range(count))
 
 
 def prepare(
@@ -142,39 +169,38 @@ def prepare(
     weighter = _made_weighter(recipe, allowed)
     train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
     content = _content(train)
-    channels, height, _ = train.image_shape
+    shape = shape_of(train, recipe.episodes.ways)
     free = ranks.first(lambda: free_memory(place.device))  # so that all ranks refuse or none
     learner = make_learner(
         recipe.backbone,
         recipe.learner,
-        channels=channels,
-        image_size=height,
-        ways=recipe.episodes.ways,
+        shape=shape,
         seed=recipe.seed,
         allowed=allowed,
         free=free,
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
-    sampler = EpisodeSampler(train, recipe.episodes, recipe.seed)
-    require_room(recipe, train.image_shape, place.dtype.itemsize, free)
+    require_room(recipe, shape, place.dtype.itemsize, free)
     other = _other_sets(recipe, train, data_root)
+    source = trusted_source(recipe, train, other.trusted)
+    stream, mixed_in = _training_stream(recipe, source.train, data_root)
     return Setup(
         recipe=recipe,
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
         start=TrainState(params, make_optimizer(recipe.optimizer, params)),
-        windows=Windows(sampler, recipe.training.horizon, recipe.training.meta_batch_size),
-        trusted=_trusted(recipe, other.trusted, place),
+        windows=Windows(stream, recipe.training.horizon, recipe.training.meta_batch_size),
+        trusted=trusted_tasks(recipe, weighter, source, place),
         validation=other.validation,
         tests=other.tests,
         probes=_probes(recipe, data_root, place),
         probe_weighter=weighter
         if isinstance(weighter, TOW) and not wants_targets(weighter)
         else TOW(),
-        image_shape=train.image_shape,
-        contents={"data train": content, **other.contents},
+        shape=shape,
+        contents={"data train": content, **mixed_in, **other.contents},
         place=place,
         ranks=ranks,
     )
@@ -183,35 +209,56 @@ def prepare(
 def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     """Make the weighter; raise RecipeError if the recipe lacks the trusted tasks that it needs."""
     weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
-    aims = wants_targets(weighter)
-    if aims and not recipe.trusted.count:
+    # a race without judges is its baseline, and needs no more than that
+    needy = unjudged(recipe, weighter) or weighter
+    if wants_targets(needy) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
-    if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
+    if getattr(needy, "needs_trusted", False) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
-    if isinstance(weighter, TOW):
-        weighter.check_targets(aims)
+    if wants_judges(weighter) and needy is weighter:
+        check_judges(recipe)
+    arms = weighter.rules.values() if isinstance(weighter, Race) else [weighter]
+    for arm in arms:
+        if isinstance(arm, TOW):
+            arm.check_targets(wants_targets(arm))
     return weighter
+
+
+def _training_stream(
+    recipe: Recipe, train: Pool, data_root: str | Path | None
+) -> tuple[TaskStream, dict[str, str]]:
+    """Return the training tasks, and the digests of the sets that are mixed into them."""
+    shares = mix_shares(recipe.data, recipe.episodes)
+    if not shares:
+        return stream_of(train, recipe.episodes, recipe.seed), {}
+    others: list[tuple[float, Pool]] = []
+    contents: dict[str, str] = {}
+    for name, share in shares.items():
+        pool = _beside(recipe, train, name, "data.mix", "train", data_root)
+        contents[f"data.mix {set_label(name)}"] = _content(pool)
+        others.append((share, pool))
+    return mixed(train, others, recipe.episodes, recipe.seed), contents
 
 
 @dataclass(frozen=True, eq=False)
 class _OtherSets:
     """The data sets that are loaded beside the training data."""
 
-    validation: EpisodeSampler | None
-    tests: dict[str, EpisodeSampler]
-    trusted: ClassPool
-    """the pool that trusted tasks are drawn from"""
+    validation: TaskStream | None
+    tests: dict[str, TaskStream]
+    trusted: Pool | None
+    """the pool of `trusted.data`, or of a table's trusted tasks; None for none"""
     contents: dict[str, str]
     """digests of the sets, keyed by the recipe's fields that name them"""
 
 
-def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) -> _OtherSets:
+def _other_sets(recipe: Recipe, train: Pool, data_root: str | Path | None) -> _OtherSets:
     """Load the sets for validation and tests, and that of the trusted tasks."""
     name, options = recipe.data.name, data_options(recipe.data)
     clean = replace(recipe.episodes, label_noise=0.0, groups="auto")
@@ -219,11 +266,11 @@ def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) 
     validation = None
     if recipe.validation.every:
         held_out = load(name, root=data_root, split="validation", **options)
-        validation = EpisodeSampler(held_out, clean, 0, stream="validation")
+        validation = stream_of(held_out, clean, 0, "validation")
         contents["data validation"] = _content(held_out)
     own_test = load(name, root=data_root, split="test", **options)
     contents["data test"] = _content(own_test)
-    tests = {set_label(name): EpisodeSampler(own_test, clean, 0, stream="test")}
+    tests = {set_label(name): stream_of(own_test, clean, 0, "test")}
     for other in recipe.test.also:
         label = set_label(other)
         if label in tests:
@@ -233,21 +280,29 @@ def _other_sets(recipe: Recipe, train: ClassPool, data_root: str | Path | None) 
             )
         pool = _beside(recipe, train, other, "test.also", "test", data_root)
         contents[f"test.also {label}"] = _content(pool)
-        tests[label] = EpisodeSampler(pool, clean, 0, stream="test")
-    trusted = train
+        tests[label] = stream_of(pool, clean, 0, "test")
+    trusted: Pool | None = None
+    if recipe.trusted.count and not recipe.trusted.data and TRUSTED in _splits(train):
+        trusted = load(name, root=data_root, split=TRUSTED, **options)
+        contents["data trusted"] = _content(trusted)
     if recipe.trusted.count and recipe.trusted.data:
         trusted = _beside(recipe, train, recipe.trusted.data, "trusted.data", "all", data_root)
         contents["trusted.data"] = _content(trusted)
     return _OtherSets(validation, tests, trusted, contents)
 
 
-def _content(pool: ClassPool) -> str:
+def _splits(pool: Pool) -> tuple[str, ...]:
+    """Return the splits of a table; those of images have no trusted one."""
+    return pool.splits if isinstance(pool, TablePool) else ()
+
+
+def _content(pool: Pool) -> str:
     """Return the digest of a set; raise RecipeError if a name in it cannot be recorded."""
-    for entry in pool.classes:
+    for name in pool.names:
         try:
-            entry.name.encode()
+            name.encode()
         except UnicodeEncodeError as error:
-            shown = entry.name.encode("utf-8", "backslashreplace").decode()
+            shown = name.encode("utf-8", "backslashreplace").decode()
             raise RecipeError(
                 f"The class {shown!r} of {pool.name} has a name that is not UTF-8; expected names "
                 "that can be written into records. Rename the folder."
@@ -255,32 +310,31 @@ def _content(pool: ClassPool) -> str:
     return pool.content
 
 
-def _trusted(recipe: Recipe, pool: ClassPool, place: Place) -> list[Episode]:
-    count = recipe.trusted.count
-    if not count:
-        return []
-    return [place.task(task) for task in trusted_pool(pool, recipe.episodes, count, recipe.seed)]
-
-
 def _beside(
     recipe: Recipe,
-    train: ClassPool,
+    train: Pool,
     name: str,
     where: str,
     split: str,
     data_root: str | Path | None,
-) -> ClassPool:
-    """Load a second set as the training set was; raise RecipeError if image shapes differ."""
-    options = options_beside(recipe.data, name, train.image_shape)
+) -> Pool:
+    """Load a second set as the training set was; raise RecipeError if the inputs differ."""
+    options = options_beside(recipe.data, name, train.input_shape)
     if is_own_folder(name):
         # nothing is trained on the set's own training split
         options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
-    if pool.image_shape != train.image_shape:
+    if where == "data.mix" and isinstance(pool, ClassPool) and len(train.input_shape) == 3:
+        pool = pool.with_channels(train.input_shape[0])
+    if isinstance(pool, TablePool) and isinstance(train, TablePool):
+        return pool.scaled_as(train)
+    if pool.input_shape != train.input_shape:
+        of_images = isinstance(pool, ClassPool) and isinstance(train, ClassPool)
+        remedy = "set data.image_size to what both can be read as" if of_images else "leave it out"
         raise RecipeError(
-            f"The images of {where} {name!r} are {list(pool.image_shape)}; expected "
-            f"{list(train.image_shape)}, as those of {train.name}. Choose a set of that shape, or "
-            "set data.image_size to what both can be read as."
+            f"The {'images' if isinstance(pool, ClassPool) else 'rows'} of {where} {name!r} are "
+            f"{list(pool.input_shape)}; expected {list(train.input_shape)}, as those of "
+            f"{train.name}. Choose a set of that shape, or {remedy}."
         )
     return pool
 
@@ -290,9 +344,3 @@ def _probes(recipe: Recipe, data_root: str | Path | None, place: Place) -> list[
         ProbeWindow(probe, place.window(probe_tasks(recipe, probe, data_root)))
         for probe in recipe.probes
     ]
-
-
-def trained_shape(setup: Setup) -> TrainedShape:
-    """Return the sizes that are needed to build the trained model again without its data."""
-    channels, height, _ = setup.image_shape
-    return TrainedShape(channels, height, setup.recipe.episodes.ways)

@@ -1,6 +1,8 @@
 """The pure training step: one window in, the next state and its records out; no clock, no disk."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -9,7 +11,7 @@ from towpath.objective import Objective
 from towpath.runs.records import Event, SkippedWindow, StepRecord, TaskInfo, WindowRecord
 from towpath.training.plan_statistics import plan_statistics
 from towpath.training.state import TrainState
-from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter
+from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter, wants_judges
 from towpath.weighters.seeds import stage_seed
 from towpath.weighters.start import Window
 
@@ -21,6 +23,7 @@ def train_step(
     objective: Objective,
     weighter: Weighter,
     targets: Window | None = None,
+    judges: Sequence[Any] = (),
     seed: int = 0,
 ) -> tuple[TrainState, list[WindowRecord]]:
     """Plan the weights of a window and train on it with these weights.
@@ -35,13 +38,15 @@ def train_step(
         objective: computes loss and gradient of a task.
         weighter: decides the weights.
         targets: T lists of trusted tasks, for a weighter that needs them.
+        judges: further trusted tasks, for a weighter that judges by them.
         seed: seed of the run; the window's own is derived from it and the window's number.
 
     Returns:
         the next state, and one record for each mini-batch, or one for a window that was skipped.
     """
     own_seed = stage_seed(seed, state.window)
-    plan, muted, evaluations = _plan(state, window, objective, weighter, targets, own_seed)
+    trusted = _Trusted(targets, judges)
+    plan, muted, evaluations = _plan(state, window, objective, weighter, trusted, own_seed)
     T, M = len(window), len(window[0])
     failure = _failure(plan, seen_to_work=len(muted.at(T - 1)) < M)
     if (failure is None or failure.trained) and not _works_after(
@@ -66,27 +71,38 @@ def train_step(
     return after, _records(state, window, plan, muted, failure)
 
 
+@dataclass(frozen=True)
+class _Trusted:
+    """The trusted tasks that a weighter gets beside its window."""
+
+    targets: Window | None
+    judges: Sequence[Any]
+
+
 def _plan(
     state: TrainState,
     window: Window,
     objective: Objective,
     weighter: Weighter,
-    targets: Window | None,
+    trusted: _Trusted,
     seed: int,
 ) -> tuple[Plan, Muted, float]:
     """Return the plan, the tasks muted for it, and the evaluations of all attempts."""
     muted, evaluations = NOTHING_MUTED, 0.0
     while True:
-        plan = weighter.plan(
+        planned = partial(
+            weighter.plan,
             objective,
             state.params,
             state.optimizer,
             window,
-            targets=targets,
+            targets=trusted.targets,
             muted=muted,
             state=state.weighter_state,
             seed=seed,
         )
+        # only a weighter that judges has a parameter for it
+        plan = planned(judges=trusted.judges) if wants_judges(weighter) else planned()
         evaluations += plan.evaluations
         more = muted | plan.bad
         if not plan.status.failed or more == muted:
@@ -165,8 +181,12 @@ def _records(
 
 
 def task_info(task: Any) -> TaskInfo:
-    """Return the description of a task; empty for a task without `info`."""
-    return dict(getattr(task, "info", {}))
+    """Return the description of a task that is recorded; empty for a task without `info`.
+
+    The names of its rows are left out: they follow from its index, and would fill the records.
+    """
+    info = getattr(task, "info", {})
+    return {key: value for key, value in info.items() if key != "rows"}
 
 
 def _known(values: Tensor, skip: set[int]) -> list[float | None]:

@@ -5,7 +5,7 @@ from towpath.weighters.kinds import Kinds
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.pds import PDS
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter, wants_targets
+from towpath.weighters.protocol import JudgingWeighter, Weighter, wants_judges, wants_targets
 from towpath.weighters.race.race import Race
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
@@ -50,6 +50,7 @@ __all__ = [
     "Gamma",
     "GradientAgreement",
     "GroupDRO",
+    "JudgingWeighter",
     "Kinds",
     "MetaWeightNet",
     "MiniBatch",
@@ -68,5 +69,6 @@ __all__ = [
     "Uniform",
     "Weighter",
     "WeighterEntry",
+    "wants_judges",
     "wants_targets",
 ]

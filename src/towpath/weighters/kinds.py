@@ -79,6 +79,7 @@ class Kinds:
     """
 
     wants_targets: ClassVar[bool] = True
+    wants_judges: ClassVar[bool] = False
     plans_windows: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         formula="equal, but `1 - p_k` for a kind k (the lower or the higher of two Gaussians "

@@ -67,6 +67,7 @@ class PDS:
     """
 
     wants_targets: ClassVar[bool] = True
+    wants_judges: ClassVar[bool] = False
     plans_windows: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         formula="`softmax(score / (tau sd))`, `score_i = lr g_i(x_t) . lam_{t+1}`, lam the costate "

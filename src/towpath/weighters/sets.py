@@ -27,8 +27,8 @@ def expanded(words: list[str], *, trusted: bool, mislabelled: bool) -> list[str]
         words: names of weighters, with options or without, and names of sets.
         trusted: whether the recipe has trusted tasks; without them the sets leave out the weighters
             that need them.
-        mislabelled: whether the recipe makes labels wrong on purpose; without that the oracle has
-            nothing to know.
+        mislabelled: whether the recipe makes tasks wrong on purpose, by their labels or by another
+            set; without that the oracle has nothing to know.
     """
     found: list[str] = []
     for word in words:

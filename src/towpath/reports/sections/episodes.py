@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from towpath.data.noise.damage import mostly_wrong
 from towpath.reports.blocks import Block, Cell, Note, Section, Table
 from towpath.reports.number_text import number
 from towpath.runs.records import TaskInfo
@@ -56,7 +57,7 @@ def _sample_table(label: str, run: RunData) -> Table:
     samples = _samples(run)
     picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
     top = max(pick.weight for pick in picks) or 1.0
-    flagged = any(pick.task.get("mislabelled") for pick in picks)
+    flagged = any(mostly_wrong(pick.task) for pick in picks)
     rows = []
     for pick in picks:
         names = pick.task.get("classes")
@@ -67,8 +68,9 @@ def _sample_table(label: str, run: RunData) -> Table:
             Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
         ]
         if flagged:
-            wrong = pick.task.get("mislabelled")
-            cells.append(Cell("wrong" if wrong else "clean", "bad" if wrong else "good"))
+            wrong = "off target" if pick.task.get("off_target") else "wrong"
+            bad = mostly_wrong(pick.task)
+            cells.append(Cell(wrong if bad else "clean", "bad" if bad else "good"))
         percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
         cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
         rows.append(cells)

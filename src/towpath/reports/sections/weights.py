@@ -53,7 +53,8 @@ def weights_section(study: Study) -> Section:
 
 def _by_label(study: Study, label: str) -> Figure:
     lines = []
-    for name, colour, attribute in (("clean", CLEAN, "clean"), ("mislabelled", WRONG, "wrong")):
+    wrong = study.wrong_word
+    for name, colour, attribute in (("clean", CLEAN, "clean"), (wrong, WRONG, "wrong")):
         series = [getattr(run, attribute) for run in study.seeds(label)]
         bands = pooled(series)
         lines.append(Line("", colour, [(b.x, b.mean) for b in bands], (), "faint"))
@@ -65,7 +66,7 @@ def _by_label(study: Study, label: str) -> Figure:
         Axes("step", "weight (1 = uniform)", include_y=(0.0, 1.6), references=((1.0, ""),)),
         lines,
     )
-    return Figure(f"{label}: clean against mislabelled tasks", svg, f"At the end: {ends}.")
+    return Figure(f"{label}: clean against {wrong} tasks", svg, f"At the end: {ends}.")
 
 
 def _binned(

@@ -80,6 +80,9 @@ class MiniBatchWeighter(ABC):
 
     wants_targets: ClassVar[bool] = False
     """True for a rule that uses `batch.targets`: training then passes trusted tasks to it."""
+    wants_judges: ClassVar[bool] = False
+    """True for a class with a `plan` of its own that takes `judges`: trusted tasks that training
+    keeps apart for it, which are neither trained on nor targets."""
     target_evaluations: ClassVar[float] = 1.0
     """How often a rule that wants targets evaluates them for one mini-batch, look-aheads included;
     training only uses it to estimate beforehand how long a run will take."""

@@ -166,6 +166,7 @@ class TOW:
     query_share: float | Literal["auto"] = 1.0
     wants_targets: bool = False
     cost: Cost | None = None
+    wants_judges: ClassVar[bool] = False
     plans_windows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

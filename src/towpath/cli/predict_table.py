@@ -1,0 +1,176 @@
+"""Predictions for the rows of a table, after adapting to a table of a few examples."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from towpath.cli.parser import UsageError
+from towpath.wording import quoted, spreadsheet_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from towpath.data.tables.trained import NewRows, TrainedTable
+    from towpath.training import TrainedLearner
+
+
+@dataclass(frozen=True)
+class TablePredictions:
+    """The predictions as the content of a CSV file, and sentences on how they were made."""
+
+    content: bytes
+    count: int
+    lines: tuple[str, ...]
+
+
+def predict_table(
+    trained: "TrainedLearner",
+    table: "TrainedTable",
+    support: Path,
+    query: Path,
+    target: str | None,
+) -> TablePredictions:
+    """Adapt to the examples of a table and predict the rows of another one.
+
+    Args:
+        trained: the learner.
+        table: how rows became its inputs.
+        support: the table of examples.
+        query: the table of rows to predict.
+        target: the column of the examples' targets; None for the one that training had, or one
+            that is called so.
+    """
+    name = str(trained.recipe.data.options.get("id") or "")
+    as_text = frozenset((name,)) if name else frozenset()
+    for path in (support, query):
+        if not path.is_file():
+            raise UsageError(
+                f"{path} is not a file; expected a table, because the run was trained on one. "
+                "Check the path."
+            )
+    examples, rows = table.rows(support, as_text), table.rows(query, as_text)
+    column = _target_column(trained, examples, target)
+    missing = examples.table.columns[column].missing[examples.rows]
+    known = examples.only(~missing)
+    if not len(known.rows):
+        raise UsageError(
+            f"{support} has no row with features and a value in column {quoted(column)}; expected "
+            "at least one example. Fill them in."
+        )
+    if not len(rows.rows):
+        raise UsageError(f"{query} has no row with features; expected rows to predict.")
+    named = rows.names(name)
+    if trained.shape.is_regression:
+        content = _numbers(trained, table, known, rows, column, named)
+        what = "numbers, in the units of the examples"
+    else:
+        content, classes = _classes(trained, table, known, rows, column, named)
+        what = f"classes: {', '.join(classes)}"
+    lines = [f"{len(known.rows)} examples of {quoted(column)}; predicted are {what}"]
+    left_out = len(rows.table) - len(rows.rows)
+    if left_out:
+        lines.append(f"{left_out} rows of {query} have no features and are left out")
+    return TablePredictions(content, len(rows.rows), tuple(lines))
+
+
+def _target_column(trained: "TrainedLearner", examples: "NewRows", target: str | None) -> str:
+    """Return the column of the targets; raise a DataError or UsageError if it is not known."""
+    from towpath.data.tables.layouts import TARGET_NAMES
+
+    columns = examples.table.columns
+    if target is not None:
+        return examples.table.column(target, "--target").name
+    trained_on = trained.recipe.data.options.get("target")
+    if isinstance(trained_on, str) and trained_on in columns:
+        return trained_on
+    found = next((name for name in columns if name.lower() in TARGET_NAMES), None)
+    if found is None:
+        raise UsageError(
+            f"{examples.table.name} has no column that is called {', '.join(TARGET_NAMES)}; "
+            "expected one with the targets of the examples. Name it with --target COLUMN."
+        )
+    return found
+
+
+def _numbers(
+    trained: "TrainedLearner",
+    table: "TrainedTable",
+    examples: "NewRows",
+    rows: "NewRows",
+    column: str,
+    names: "Sequence[str]",
+) -> bytes:
+    """Return a CSV with a row for each query row: its name and the predicted number."""
+    import torch
+
+    targets = examples.table.numbers(column, "a target")[examples.rows]
+    scale = table.target_scale(targets)
+    support_y = torch.from_numpy(scale.apply(targets))[:, None]
+    predictor = trained.adapt(examples.tensor(), support_y)
+    outputs = scale.undo(predictor.predict(rows.tensor())[:, 0].numpy())
+    lines = [[spreadsheet_cell(n), f"{v:.6g}"] for n, v in zip(names, outputs, strict=True)]
+    return _csv(["row", "predicted"], lines)
+
+
+def _classes(
+    trained: "TrainedLearner",
+    table: "TrainedTable",
+    examples: "NewRows",
+    rows: "NewRows",
+    column: str,
+    names: "Sequence[str]",
+) -> tuple[bytes, list[str]]:
+    """Return a CSV with the class and the probabilities of each query row, and the classes."""
+    import torch
+
+    texts = examples.table.columns[column].texts
+    words = [texts[row] for row in examples.rows.tolist()]
+    classes = _ordered(trained, table, words, examples.table.name)
+    support_y = torch.tensor([classes.index(word) for word in words])
+    predictor = trained.adapt(examples.tensor(), support_y)
+    probabilities = predictor.predict(rows.tensor())
+    cells = [spreadsheet_cell(each) for each in classes]
+    lines = [
+        [spreadsheet_cell(name), cells[int(row.argmax())], *(f"{p:.6f}" for p in row.tolist())]
+        for name, row in zip(names, probabilities, strict=True)
+    ]
+    return _csv(["row", "predicted", *cells], lines), classes
+
+
+def _ordered(
+    trained: "TrainedLearner", table: "TrainedTable", words: "Sequence[str]", name: str
+) -> list[str]:
+    """Return the examples' classes in the order of the learner's outputs."""
+    found = sorted(set(words))
+    if set(found) == set(table.classes):
+        return list(table.classes)
+    if trained.learner.wants_embedding:
+        if len(found) < 2:
+            raise UsageError(
+                f"{name} has examples of the class {quoted(found[0])} only; expected two classes "
+                "at least. Add examples of another one."
+            )
+        return found
+    if table.classes:
+        raise UsageError(
+            f"{name} has the classes {', '.join(found)}; expected {', '.join(table.classes)}, "
+            "those of the training tasks. Correct the column, or train a protonet, which takes "
+            "any classes."
+        )
+    if len(found) != trained.shape.outputs:
+        raise UsageError(
+            f"{name} has {len(found)} classes; expected {trained.shape.outputs}, the ways that "
+            f"this run's {trained.recipe.learner.name} was trained with. A protonet takes any "
+            "number."
+        )
+    return found
+
+
+def _csv(header: "Sequence[str]", lines: "Sequence[Sequence[str]]") -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(lines)
+    return text.getvalue().encode("utf-8", "surrogateescape")

@@ -1,0 +1,180 @@
+"""An audit as one HTML page: classes, groups and tasks to check again, with their pictures."""
+
+import base64
+from collections.abc import Sequence
+
+from towpath.reports.audit import Audit
+from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table
+from towpath.reports.number_text import number
+from towpath.reports.page import render
+from towpath.reports.ranking import Effect
+from towpath.reports.redrawn import ClassFiles, Redrawn
+
+ROWS = 100
+"""classes and groups that the page lists, at most; the CSV file has all"""
+CLASSES_SHOWN, TASKS_SHOWN, TRUSTED_MOST = 12, 6, 2
+"""how many classes, most suspect and least suspect tasks have pictures"""
+METHOD = (
+    "A class is judged by all tasks that it was part of: a ridge regression of the tasks' relative "
+    "{what} on their classes separates its share from that of the classes beside it, and keeps a "
+    "class that was seen seldom near the average; intervals are 95%."
+)
+UNIFORM = {"weights": "what uniform weighting gives everyone", "losses": "an average loss"}
+
+
+def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
+    """Return an audit as an HTML page.
+
+    Args:
+        title: what was audited: the run and its data.
+        result: the audit.
+        drawn: the run's tasks drawn again, for pictures; None where the data are not there.
+    """
+    sections = [classes_section(result, drawn), tasks_section(result, drawn)]
+    if result.groups:
+        sections.insert(1, groups_section(result))
+    missing = [] if drawn else ["The data of the run are not here, so there are no pictures."]
+    chapter = Chapter(
+        "audit",
+        f"What to check again: {title}",
+        " ".join(filter(None, (result.reason, method(result)))),
+        audit_finding(result),
+        [f"steps {result.first_step} to {result.last_step}", f"judged by {result.signal.name}"],
+        missing,
+        sections,
+    )
+    made_by = "Made by <code>towpath audit</code> from a run folder and its data."
+    page = render(f"Audit of {title}", [chapter], made_by=made_by)
+    return page.encode("utf-8", "backslashreplace")
+
+
+def method(result: Audit) -> str:
+    """Return one sentence on how classes are ranked."""
+    return METHOD.format(what=result.signal.name)
+
+
+def audit_finding(result: Audit) -> str:
+    """Return one sentence on how many classes stand out, and which comes first."""
+    suspects, count = result.suspects(), len(result.classes)
+    if not suspects:
+        return f"None of the {count} classes stands out clearly."
+    verb = "stands" if len(suspects) == 1 else "stand"
+    return (
+        f"{len(suspects)} of {count} classes {verb} out as {_worse(result)} than the average; "
+        f"first {suspects[0].name}."
+    )
+
+
+def _worse(result: Audit) -> str:
+    return "trusted less" if result.signal.worst < 0 else "having higher losses"
+
+
+def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
+    """Make the section on classes, with images of those to look at first."""
+    blocks: list[Block] = []
+    shown = [effect.name for effect in result.classes[:CLASSES_SHOWN]]
+    content = drawn.class_picture(shown, "The classes to look at first") if drawn else None
+    if content:
+        text = "Rows from top to bottom: " + ", ".join(shown) + "."
+        blocks.append(_picture("The classes to look at first", content, text))
+    folders = {name: drawn.class_folder(name) for name in shown} if drawn else {}
+    blocks.append(_effects(result, result.classes, "class", folders))
+    return Section(
+        "classes",
+        "Classes",
+        f"The {result.signal.name[:-1]} of a task that has the class, when its other classes are "
+        f"average; 1 is {UNIFORM[result.signal.name]}. A class is suspect where its whole interval "
+        "lies on the wrong side of the average task.",
+        blocks,
+    )
+
+
+def groups_section(result: Audit) -> Section:
+    """Make the section on groups of classes."""
+    lead = f"The {result.signal.name[:-1]} of a task with classes of one group only."
+    return Section("groups", "Groups", lead, [_effects(result, result.groups, "group", {})])
+
+
+def _effects(result: Audit, ranked: Sequence[Effect], what: str, folders: dict[str, str]) -> Table:
+    top = max((effect.value for effect in ranked), default=1.0)
+    has_folders = any(folders.values())
+    rows = []
+    for effect in ranked[:ROWS]:
+        suspect = result.is_suspect(effect)
+        cells = [
+            Cell(effect.name, "head text"),
+            Cell(number(effect.value, 2), "", max(0.0, min(1.0, effect.value / top))),
+            Cell(f"{number(effect.low, 2)} to {number(effect.high, 2)}"),
+            Cell(str(effect.tasks)),
+            Cell("suspect" if suspect else "not clear", "bad" if suspect else "quiet"),
+        ]
+        if has_folders:
+            cells.append(Cell(folders.get(effect.name, ""), "quiet text"))
+        rows.append(cells)
+    columns = [what, result.signal.column, "95% interval", "tasks", "verdict"]
+    columns += ["folder"] if has_folders else []
+    left = len(ranked) - ROWS
+    note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
+    mean = ranked[0].mean if ranked else 1.0
+    note = f"The average task has {number(mean, 2)}. {note}".strip()
+    return Table(
+        f"{len(ranked)} {what}{_plural(what)}, the most suspect first", columns, rows, note
+    )
+
+
+def _plural(what: str) -> str:
+    return "es" if what.endswith("s") else "s"
+
+
+def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
+    """Make the section on single tasks, the most suspect ones and two at the other end."""
+    blocks: list[Block] = []
+    picks = list(enumerate(result.tasks[:TASKS_SHOWN], 1))
+    first_of_last = max(len(picks), len(result.tasks) - TRUSTED_MOST)
+    picks += list(enumerate(result.tasks[first_of_last:], first_of_last + 1))
+    rows = []
+    for rank, task in picks:
+        labels = result.labels(task)
+        kind = {"wrong": "bad", "clean": "good"}.get(labels, "quiet")
+        rows.append(
+            [
+                Cell(str(rank), "head"),
+                Cell(number(result.value(task), 2)),
+                Cell(labels, kind),
+                Cell(str(task.step)),
+                Cell(task.group or "–", "text"),
+                Cell(", ".join(task.classes) or "–", "quiet text"),
+            ]
+        )
+    columns = ["rank", result.signal.column, "labels", "step", "group", "classes"]
+    title = f"{len(result.tasks)} tasks: the most suspect, and the {TRUSTED_MOST} least suspect"
+    blocks.append(Table(title, columns, rows))
+    for rank, task in picks if drawn else ():
+        assert drawn is not None
+        content = drawn.picture(task.info)
+        if content:
+            name = f"Rank {rank}: {result.signal.column} {number(result.value(task), 2)}, "
+            name += f"labels {result.labels(task)}"
+            blocks.append(_picture(name, content, _files(drawn.task_files(task.info))))
+    if not blocks:
+        blocks.append(Note("No task was judged.", "missing"))
+    return Section(
+        "tasks",
+        "Tasks",
+        f"Single tasks {result.signal.words}. One task says little; what its classes have in "
+        "common with other tasks of this list says more.",
+        blocks,
+    )
+
+
+def _picture(title: str, content: bytes, note: str) -> Picture:
+    return Picture(title, "data:image/png;base64," + base64.b64encode(content).decode(), note)
+
+
+def _files(parts: Sequence[ClassFiles]) -> str:
+    """Return the files of a task as text, class by class."""
+    lines = []
+    for part in parts:
+        support, query = (", ".join(files) for files in (part.support, part.query))
+        lines.append(f"{part.name}: support {support}; query {query}")
+    return "Files. " + ". ".join(lines) + "." if lines else ""

@@ -1,0 +1,139 @@
+"""An audit as tables for the terminal, and as a CSV file to work through."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from towpath.reports.audit import Audit
+from towpath.reports.ranking import Effect
+from towpath.reports.redrawn import Redrawn
+from towpath.runs.judged import JudgedTask
+from towpath.wording import printable, spreadsheet_cell
+
+COLUMNS = (
+    "kind",
+    "rank",
+    "name",
+    "value",
+    "low",
+    "high",
+    "tasks",
+    "suspect",
+    "labels",
+    "step",
+    "index",
+    "group",
+    "files",
+)
+CSV_SIGNATURE = ",".join(COLUMNS).encode()
+"""first line of a CSV file of ours, by which it is recognised"""
+
+
+def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str) -> Table:
+    """Return the most suspect classes or groups as a table for the terminal.
+
+    Args:
+        result: the audit.
+        ranked: its classes or its groups, the most suspect first.
+        rows: how many to list, at most.
+        what: the heading of their names, such as "class".
+    """
+    steps = f"steps {result.first_step} to {result.last_step}"
+    table = Table(
+        title=f"Which {what} to check first: {result.signal.words}, {steps}", title_justify="left"
+    )
+    for name in (what, result.signal.column, "95% interval", "tasks", "suspect"):
+        table.add_column(name)
+    for effect in ranked[:rows]:
+        table.add_row(
+            _plain(effect.name),
+            f"{effect.value:.2f}",
+            f"{effect.low:.2f} to {effect.high:.2f}",
+            str(effect.tasks),
+            "yes" if result.is_suspect(effect) else "not clear",
+        )
+    return table
+
+
+def tasks_table(result: Audit, rows: int) -> Table:
+    """Return the `rows` most suspect tasks as a table for the terminal."""
+    steps = f"steps {result.first_step} to {result.last_step}"
+    table = Table(title=f"Training tasks {result.signal.words}, {steps}", title_justify="left")
+    for name in (result.signal.column, "step", "task", "group", "classes", "labels"):
+        table.add_column(name)
+    for task in result.tasks[:rows]:
+        table.add_row(
+            f"{result.value(task):.2f}",
+            str(task.step),
+            str(task.index),
+            _plain(task.group or ""),
+            _plain(", ".join(task.classes)),
+            result.labels(task),
+        )
+    return table
+
+
+def _plain(text: str) -> Text:
+    return Text(printable(text))  # `[v2]` in a name is part of the name, not markup
+
+
+def audit_csv(result: Audit, drawn: Redrawn | None, tasks: int) -> bytes:
+    """Return the audit as a CSV file: all classes, then all groups, then the most suspect tasks.
+
+    Args:
+        result: the audit.
+        drawn: the run's tasks drawn again, for the names of files; None where they are not there.
+        tasks: how many tasks to list, at most.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    for kind, ranked in (("class", result.classes), ("group", result.groups)):
+        for rank, effect in enumerate(ranked, 1):
+            files = drawn.class_folder(effect.name) if drawn and kind == "class" else ""
+            writer.writerow(_effect_cells(result, kind, rank, effect, files))
+    for rank, task in enumerate(result.tasks[:tasks], 1):
+        writer.writerow(_task_cells(result, rank, task, drawn))
+    return text.getvalue().encode("utf-8", "surrogateescape")  # names as the disk has them
+
+
+def _effect_cells(result: Audit, kind: str, rank: int, effect: Effect, files: str) -> list[str]:
+    figures = [f"{value:.4f}" for value in (effect.value, effect.low, effect.high)]
+    suspect = "yes" if result.is_suspect(effect) else "not clear"
+    name = spreadsheet_cell(effect.name)
+    return [
+        kind,
+        str(rank),
+        name,
+        *figures,
+        str(effect.tasks),
+        suspect,
+        "",
+        "",
+        "",
+        "",
+        spreadsheet_cell(files),
+    ]
+
+
+def _task_cells(result: Audit, rank: int, task: JudgedTask, drawn: Redrawn | None) -> list[str]:
+    own = drawn.task_files(task.info) if drawn else []
+    files = "; ".join(file for part in own for file in (*part.support, *part.query))
+    return [
+        "task",
+        str(rank),
+        spreadsheet_cell(", ".join(task.classes)),
+        f"{result.value(task):.4f}",
+        "",
+        "",
+        "1",
+        "",
+        result.labels(task),
+        str(task.step),
+        str(task.index),
+        spreadsheet_cell(task.group or ""),
+        spreadsheet_cell(files),
+    ]
