@@ -16,6 +16,7 @@ from torch import Tensor
 import towpath as tp
 from towpath.dynamics import OptimiserState
 from towpath.weighters import Plan, Weighter
+from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.race import Race
 from towpath.weighters.tensors import TENSORS, parted
 
@@ -175,10 +176,28 @@ def test_half_of_the_arms_are_dropped_at_half_time_but_never_uniform():
     assert plans[4].evaluations < plans[3].evaluations
 
 
-def test_without_judges_there_is_no_heat():
+def test_an_arm_that_was_dropped_never_hides_one_that_still_runs():
+    """At half-time `favours` was further ahead than `knows` is at the end; it cannot be chosen."""
+    arms = {"uniform": tp.Uniform(), "knows": Knows(), "favours": Favours()}
+    made = training(race(rules=arms))
+    here = Branch(made.params["w"], made.optimizer)
+    scores = {
+        "uniform": [[0.5, 0.6, 0.7]] * 4,
+        "knows": [[0.6, 0.7, 0.8]] * 4,
+        "favours": [[0.9, 1.0, 1.0]] * 2,
+    }
+    heat = Heat(8, scores, {"knows": here}, halved=True)
+    record = made.weighter._decide(RaceMemory("uniform"), heat)
+    assert (record.leader, record.led, record.ended) == ("knows", "uniform", True)
+    assert record.share == pytest.approx(0.1), "the level is shared by all that were judged"
+    assert record.standings.keys() == {"knows"}
+
+
+@pytest.mark.parametrize("judges", [(), JUDGES[:1]], ids=len)
+def test_without_judges_enough_there_is_no_heat(judges):
     made = training(race())
     for i in range(8):
-        plan = made.step(window(i), judges=())
+        plan = made.step(window(i), judges=judges)
         assert plan.race is not None
         assert (plan.race.leader, dict(plan.race.standings)) == ("uniform", {})
 
@@ -186,6 +205,7 @@ def test_without_judges_there_is_no_heat():
 def test_an_arm_that_breaks_leaves_the_heat_and_the_training_is_not_harmed():
     arms = {"uniform": tp.Uniform(), "breaks": Breaks(), "knows": Knows()}
     made, plans = run(race(rules=arms))
+    assert [plan.race.broke for plan in plans if plan.race and plan.race.broke] == [("breaks",)]
     assert leaders(plans)[-1] == "knows"
     assert bool(torch.isfinite(made.params["w"]).all())
 
@@ -296,11 +316,17 @@ def test_a_plan_of_a_race_is_applied_to_a_real_model():
         ({"level": 2.0}, "level"),
         ({"spacing": 1.0}, "spacing"),
         ({"length": 0}, "length"),
+        ({"rules": {"uniform": tp.Uniform(), "inner": Race()}}, "'inner', which judges itself"),
     ],
 )
 def test_options_that_make_no_race_are_refused(options, word):
     with pytest.raises(ValueError, match=word):
         race(**options)
+
+
+def test_a_plan_about_a_race_is_refused():
+    with pytest.raises(ValueError, match="which judges; expected a weighter that does not"):
+        tp.TOW(nominal=race())
 
 
 def test_a_state_of_another_weighter_is_refused():
