@@ -157,7 +157,7 @@ class Race:
             targets: number of targets of a mini-batch, as a share of M.
             inertia: `inertia` of the optimiser.
         """
-        return window_work(self.unjudged, T, targets, inertia)
+        return _arm_work(self.unjudged, T, targets, inertia)
 
     def judging_work(
         self, steps: range, T: int, targets: float, judges: float, inertia: float
@@ -171,9 +171,8 @@ class Race:
             judges: number of judges, as a share of M.
             inertia: `inertia` of the optimiser.
         """
-        arms = [window_work(rule, T, targets, inertia) for rule in self.rules.values()]
-        look = self.deals * judges
-        return judging_work(self.schedule, steps, T, arms, self.looks * look)
+        arms = [_arm_work(rule, T, targets, inertia) for rule in self.rules.values()]
+        return judging_work(self.schedule, steps, T, arms, self.looks * self.deals * judges)
 
     def plan(
         self,
@@ -343,3 +342,8 @@ class Race:
                 del heat.branches[name]
             return replace(record, dropped=tuple(n for n in running if n not in kept))
         return record
+
+
+def _arm_work(arm: Weighter, T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the expected work of an arm, which gets targets only if it wants them."""
+    return window_work(arm, T, targets if wants_targets(arm) else 0.0, inertia)
