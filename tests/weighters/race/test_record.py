@@ -31,10 +31,11 @@ def test_only_accuracies_are_points():
 
 
 def test_arms_that_leave_are_named():
-    record = RaceRecord("uniform", dropped=("trim", "opus"), broke=("mgda",))
+    record = RaceRecord("uniform", standings=FOUND, dropped=("opus",), broke=("mgda",))
     assert record.decides
-    assert record.decision() == "mgda broke; trim, opus dropped at half-time"
-    assert record.reason() == "nothing was judged"
+    assert record.decision() == "mgda broke; opus dropped at half-time"
+    assert record.reason() == "opus: +1.0 points on 7 judges, t = 0.5"
+    assert RaceRecord("uniform", broke=("mgda",)).reason() == "nothing was judged"
 
 
 def test_a_window_without_a_decision_decides_nothing():

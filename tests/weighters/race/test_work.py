@@ -27,6 +27,12 @@ def test_the_first_heat_trains_all_arms_to_half_time_and_half_of_them_to_the_end
     assert found.forwards == pytest.approx(5 * 8 * 0.5 * (1 + 1.5))
 
 
+def test_a_later_heat_trains_the_best_of_the_others_beside_the_baseline():
+    found = work(range(160, 210))
+    assert found.evaluations == pytest.approx(50 + 50)
+    assert found.forwards == pytest.approx(5 * 8 * 0.5 * 2)
+
+
 def test_a_stretch_counts_the_part_of_a_heat_that_falls_into_it():
     rest = work(range(65, 90))
     assert rest.evaluations == pytest.approx(25 + 0.5 * 75)

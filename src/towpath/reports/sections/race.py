@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Legend, Note, Section, Table
-from towpath.reports.charts.lines import Axes, Line, direct_labels, line_chart
+from towpath.reports.charts.lines import Axes, Line, Span, line_chart
 from towpath.reports.charts.svg import Words
 from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
@@ -64,10 +64,10 @@ def _of_run(key: str, name: str, moments: list[Moment]) -> list[Block]:
                 "tasks to judge by, and steps enough for a heat."
             )
         ]
-    return [Figures([_gains(key, name, looks)]), _decisions(name, moments)]
+    return [Figures([_gains(key, name, moments, looks)]), _decisions(name, moments)]
 
 
-def _gains(key: str, name: str, looks: list[Moment]) -> Figure:
+def _gains(key: str, name: str, moments: list[Moment], looks: list[Moment]) -> Figure:
     in_points = looks[0].race.metric == ACCURACY
     scale = 100.0 if in_points else 1.0
     baseline = _baseline(looks)
@@ -76,25 +76,47 @@ def _gains(key: str, name: str, looks: list[Moment]) -> Figure:
     for colour, arm in enumerate(arms):
         pieces = [_piece(heat, arm, scale) for heat in _heats(looks)]
         drawn = [piece for piece in pieces if piece.points]
-        for i, piece in enumerate(drawn):  # one name for all heats of an arm
-            label = arm if i == len(drawn) - 1 else ""
-            lines.append(Line(label, colour, piece.points, piece.band, dots=True))
-    ends = "; ".join(f"{ln.label} {ln.points[-1][1]:+.3g}" for ln in lines if ln.label)
+        lines += [Line(arm, colour, piece.points, piece.band, dots=True) for piece in drawn]
+    last = {line.label: line.points[-1][1] for line in lines}
+    ends = "; ".join(f"{arm} {gain:+.3g}" for arm, gain in last.items())
     unit = "points of accuracy" if in_points else "decrease of the loss"
     svg = line_chart(
         Words(key, f"{name}: gains on the judges during heats", ends),
-        Axes("step (mini-batches)", f"gain over {baseline}, {unit}", references=[(0.0, baseline)]),
+        Axes(
+            "step (mini-batches)",
+            f"gain over {baseline}, {unit}",
+            include_x=(0.0, float(moments[-1].step)),
+            references=[(0.0, baseline)],
+            spans=_leaders(moments, arms),
+            end_labels=False,
+        ),
         lines,
     )
-    named = direct_labels([line for line in lines if line.label])
-    legend = () if named else [Legend(ln.label, ln.colour) for ln in lines if ln.label]
+    legend = [Legend(arm, colour) for colour, arm in enumerate(arms)]
     return Figure(
         f"{name}: what each weighter gained on the judges",
         svg,
         "The mean over the judges of the later half of a heat's looks so far, with one standard "
-        "error. A weighter that was dropped at half-time ends there.",
+        "error. A weighter that was dropped at half-time ends there. The strip along the axis has "
+        f"the colour of the weighter that led, grey for {baseline}.",
         legend,
     )
+
+
+def _leaders(moments: Sequence[Moment], arms: Sequence[str]) -> list[Span]:
+    """Return who led when: a window belongs to the weighter that led while it was trained."""
+    spans: list[Span] = []
+    begins = 0.0
+    for moment in moments:
+        leader, ends = moment.race.led or moment.race.leader, float(moment.step)
+        if spans and spans[-1].label == leader:
+            begins = spans.pop().start
+        spans.append(Span(begins, ends, arms.index(leader) if leader in arms else -1, leader))
+        begins = ends
+    return [
+        replace(span, label=f"{span.label} led from step {span.start:g} to {span.end:g}")
+        for span in spans
+    ]
 
 
 def _baseline(looks: Sequence[Moment]) -> str:

@@ -51,7 +51,13 @@ class RaceRecord:
         return "; ".join(parts)
 
     def reason(self) -> str:
-        """Return the evidence: the leader's gain, or the best one if that was not enough."""
+        """Return the evidence: the leader's gain, or the best one if that was not enough.
+
+        At half-time it is that of the arms that were dropped.
+        """
+        if self.dropped and not self.ended:
+            judged = [name for name in self.dropped if name in self.standings]
+            return "; ".join(f"{name}: {self.evidence(name)}" for name in judged)
         if self.leader in self.standings:
             return self.evidence(self.leader)
         if self.best is None:

@@ -6,10 +6,6 @@ from dataclasses import replace
 from towpath.weighters.race.schedule import Schedule
 from towpath.weighters.work import WindowWork
 
-LATER_ARMS = 3
-"""arms of a heat after the first: the leader, the baseline and the best of the others"""
-
-
 def judging_work(
     schedule: Schedule, steps: range, T: int, arms: Sequence[WindowWork], looked: float
 ) -> WindowWork:
@@ -33,8 +29,8 @@ def judging_work(
         ends = min(begins + schedule.length, steps.stop)
         share = max(0, ends - max(begins, steps.start)) / schedule.length
         running = others * 0.5 + -(-others // 2) * 0.5  # half of them leave at half-time
-        if heats:
-            running = min(others, LATER_ARMS - 1)
+        if heats:  # of the others only the best one
+            running = 1.0
         windows = schedule.length / T * running / others
         judged = WindowWork(0.0, forwards=looked * (1 + running))
         total += (losing.times(windows) + judged).times(share)
