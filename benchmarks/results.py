@@ -14,8 +14,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
-from towpath.reports.audit import audit
+from towpath.reports.audit import WEIGHTS, audit
 from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.differences import differences
 from towpath.reports.reruns import paper_recipe
@@ -28,10 +29,10 @@ from towpath.runs.comparison import (
     write_comparison,
 )
 from towpath.runs.comparison_spec import ComparisonSpec, label_of
+from towpath.runs.differences import PairedDifference
 from towpath.runs.folder import RunFolder
 from towpath.runs.plain import Json, plain_json
 from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
-from towpath.runs.scores import PairedDifference
 
 DOCS = Path("docs/results")
 README = Path("README.md")
@@ -74,20 +75,22 @@ class Finished:
         return self.result.of(label)
 
     def accuracy(self, label: str, test: str) -> str:
-        """Mean over the seeds, in per cent, with the mean half-width of a seed's interval."""
+        """Mean over the seeds, with the mean half-width of a seed's interval, in per cent where
+        the main metric is shown so."""
         scores = [run.summary.test[test] for run in self.runs(label)]
-        mean = statistics.fmean(100 * score.mean for score in scores)
-        width = statistics.fmean(100 * score.interval for score in scores)
-        return f"{mean:.1f} ±{width:.1f}"
+        metric = self.result.metric(test)
+        mean = metric.shown(statistics.fmean(score.mean for score in scores))
+        return f"{mean} ±{metric.shown(statistics.fmean(score.interval for score in scores))}"
 
     def change(self, label: str, test: str) -> str:
         """Paired difference to the baseline, pooled over seeds, and seed by seed."""
         found = self.result.differences.get(label, {}).get(test)
         if not found:
             return "-"
-        text = _signed(found.pooled)
+        metric = self.result.metric(test)
+        text = _signed(found.pooled, metric)
         if len(found.seeds) > 1:
-            text += " (" + ", ".join(_signed(one) for one in found.seeds.values()) + ")"
+            text += " (" + ", ".join(_signed(one, metric) for one in found.seeds.values()) + ")"
         return text
 
     def ratio(self, label: str) -> str:
@@ -106,7 +109,7 @@ class Finished:
         areas = [
             found.area_under_curve
             for run in self.runs(label)
-            if (found := audit(self.records[run.folder], DETECTOR_STEPS)) is not None
+            if (found := audit(self.records[run.folder], DETECTOR_STEPS, by=WEIGHTS)) is not None
         ]
         known = [area for area in areas if area is not None]
         return statistics.fmean(known) if known else None
@@ -123,9 +126,9 @@ class Finished:
         ]
 
 
-def _signed(one: PairedDifference) -> str:
+def _signed(one: PairedDifference, metric: Metric) -> str:
     mark = "" if one.excludes_zero else " n.s."
-    return f"{100 * one.mean:+.1f} ±{100 * one.interval:.1f}{mark}"
+    return f"{metric.shown(one.mean, sign=True)} ±{metric.shown(one.interval)}{mark}"
 
 
 def remerge(folder: Path, weighters: Sequence[str]) -> None:

@@ -24,6 +24,7 @@ ORDER = [
     "flat",
     "distributed",
     "losses",
+    "metrics",
     "theory",
     "data",
     "backbones",
@@ -182,7 +183,7 @@ def test_sizes_are_measured_as_a_reader_would():
 WITHOUT_A_TEST_FILE = {
     "": 3,
     "backbones": 2,
-    "cli": 2,
+    "cli": 1,
     "control": 5,
     "curvature": 1,
     "data": 13,
@@ -191,8 +192,8 @@ WITHOUT_A_TEST_FILE = {
     "grid": 1,
     "learners": 9,
     "objective": 6,
-    "reports": 5,
-    "training": 10,
+    "reports": 4,
+    "training": 9,
     "weighters": 25,
 }
 """how many modules of a room (of the root: "") have no `tests/<room>/test_<module>.py`"""

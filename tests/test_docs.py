@@ -1,10 +1,12 @@
 """Docs that show Python run it: a file's blocks in order, in one namespace, in an empty folder."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from towpath.cli.main import main
 from towpath.weighters import WEIGHTERS, guide
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +42,20 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     namespace: dict[str, object] = {"__name__": "docs"}
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), namespace)
+
+
+def test_the_first_commands_of_the_readme_run_as_they_stand(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TOWPATH_DATA", raising=False)  # they need nothing that is not built in
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shell = text.split("## From the command line")[1].split("```bash\n")[1].split("```")[0]
+    commands = [shlex.split(line, comments=True) for line in shell.splitlines()]
+    assert {words[1] for words in commands} >= {"compare", "train", "report", "audit"}
+    for program, *argv in commands:
+        assert program == "towpath"
+        assert main(argv) == 0, f"{argv}\n{capsys.readouterr().err}"
+    assert (tmp_path / "report.html").is_file()
+    assert (tmp_path / "to-check.csv").is_file()
 
 
 def test_blocks_are_found_in_order_with_their_lines(tmp_path):

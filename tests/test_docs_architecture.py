@@ -59,9 +59,9 @@ def test_the_walks_go_from_the_command_to_the_table_and_from_plan_to_apply():
     assert any(name.endswith(".Plan.apply_") for name in plan)
 
 
-def test_ten_features_are_in_the_files_that_the_page_links():
+def test_features_are_in_the_files_that_the_page_links():
     rows = FEATURE.findall(TEXT)
-    assert len(rows) == 10
+    assert len(rows) >= 10
     for feature, shown, link, name in rows:
         module, _ = resolved(name)
         assert module.__file__ is not None

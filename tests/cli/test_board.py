@@ -38,11 +38,15 @@ def test_the_scalars_are_those_of_the_records(tmp_path):
         ("training/loss", r["loss"], r["step"]) for r in lines if r["step"] % 2 == 0 and "loss" in r
     ]
     assert [scalar for scalar in writer.scalars if scalar[0] == "training/loss"] == losses
-    validations = [
-        ("validation/score", r["validation"]["mean"], 8) for r in lines if "validation" in r
+    (validation,) = (r["validation"] for r in lines if "validation" in r)
+    validations = [("validation/score", validation["mean"], 8)]
+    validations += [
+        (f"validation/{name}", one["mean"], 8) for name, one in validation["others"].items()
     ]
     assert [
         scalar for scalar in writer.scalars if scalar[0].startswith("validation")
     ] == validations
-    assert writer.scalars[-1][0] == "test/glyphs"
+    tests = [name for name, _, _ in writer.scalars if name.startswith("test")]
+    beside = ["test/glyphs/roc_auc", "test/glyphs/average_precision", "test/glyphs/loss"]
+    assert tests == ["test/glyphs", *beside]
     assert outcome(tmp_path / "run") == outcome(run(tmp_path / "plain", recipe))

@@ -157,6 +157,43 @@ def test_preview_of_an_own_folder_in_colour_with_any_names(run, tmp_path):
     assert (tmp_path / "out" / "own-train.png").is_file()
 
 
+def test_preview_shows_the_tasks_that_a_recipe_trains_on(run, tmp_path):
+    names = [f"own/train/{g}/{g}{c}" for g in "xy" for c in range(4)]
+    write_tree(tmp_path, {f"{n}/{i}.png": encoded(picture(i)) for n in names for i in range(7)})
+    own, out = str(tmp_path / "own"), tmp_path / "out"
+
+    def height(*words):
+        code, text, _ = run("preview", own, "--out", str(out), *words)
+        assert code == 0
+        with Image.open(out / "own-episode-0.png") as sheet:
+            return sheet.height, text
+
+    three, said = height("--recipe", "your-own-data")
+    assert "3 classes of all groups, shots 1 and 5 query images a class" in said
+    two, said = height("--episodes.ways", "2", "--episodes.within_group", "true")
+    assert "2 classes of one group" in said
+    assert two < three
+    _, said = height()
+    assert "--recipe RECIPE shows those that a recipe trains on" in said
+
+
+def test_preview_refuses_tasks_that_the_data_do_not_give(run, tmp_path):
+    write_tree(
+        tmp_path, {f"own/{c}/{i}.png": encoded(picture(i)) for c in "abcdef" for i in range(3)}
+    )
+    code, _, err = run(
+        "preview",
+        str(tmp_path / "own"),
+        "--out",
+        str(tmp_path / "out"),
+        "--recipe",
+        "your-own-data",
+    )
+    assert code == 2
+    assert "Lower shots or query" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_preview_shows_grey_photographs_as_they_are(run, tmp_path):
     night = Image.new("L", (12, 12), 20)
     files = {f"own/train/{c}/{i}.png": encoded(night) for c in "abc" for i in range(3)}

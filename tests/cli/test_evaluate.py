@@ -13,6 +13,20 @@ def test_every_test_set_has_a_row_with_the_number_of_tasks(done, capsys):
     assert "normalisation: " in said
 
 
+def test_the_metrics_of_two_classes_stand_below_the_accuracy(done, capsys):
+    assert main(["evaluate", str(done), "--tasks", "3"]) == 0
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "glyphs" in line]
+    results = [row[2].strip() for row in rows]
+    assert [text.rsplit(" ", 2)[0] for text in results] == [
+        "accuracy",
+        "ROC AUC",
+        "average precision",
+        "loss",
+    ]
+    assert "%" in results[0]
+    assert not any("%" in cell for row in rows[1:] for cell in row)
+
+
 def test_an_interval_needs_two_tasks(done, capsys):
     assert "--tasks is 1; expected at least 2" in refused(
         ["evaluate", str(done), "--tasks", "1"], capsys

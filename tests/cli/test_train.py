@@ -29,6 +29,23 @@ def test_train_writes_the_files_of_a_run_folder(here):
     assert set(summary["versions"]) == {"towpath", "torch", "python"}
 
 
+def test_early_stopping_says_so_and_the_best_validation_is_printed(here, capsys):
+    overrides = ["--training.steps", "40", "--validation.every", "2", "--validation.patience", "1"]
+    assert main(["train", "tiny.yaml", "--out", "run", *overrides]) == 0
+    text = capsys.readouterr().out
+    summary = json.loads(Path("run/summary.json").read_text())
+    steps, best = summary["steps"], summary["validation"]
+    # three tasks have too few levels of accuracy for twenty new bests
+    assert steps < 40
+    assert f"stopped early, at step {steps} of 40: no new best in the last 1 validations" in text
+    assert f"step {best['step']} (best validation, {100 * best['score']:.1f}%)" in text
+
+
+def test_a_run_to_its_end_does_not_speak_of_stopping(here, capsys):
+    assert main(["train", "tiny.yaml", "--out", "run"]) == 0
+    assert "stopped early" not in capsys.readouterr().out
+
+
 def test_a_run_repeats_from_its_own_configuration(here):
     assert main(["train", "tiny.yaml", "--out", "first", "--weighter.name", "tow"]) == 0
     config = yaml.safe_load(Path("first/config.yaml").read_text())

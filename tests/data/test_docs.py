@@ -9,8 +9,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 def test_the_python_of_the_page_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
     assert blocks
+    names: dict[str, object] = {}  # a block goes on from those above it, as a reader does
     for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), {})
+        exec(compile(block, str(PAGE), "exec"), names)
 
 
 def test_the_pictures_of_the_page_are_there_and_small():

@@ -29,6 +29,7 @@ NOT_RESULTS = CLOCKS | {
     "records_digest",  # of the same bytes
     "checksums",  # of the tensors, which are digested themselves
     "format",  # the version of the file format
+    "run",  # the digest of configuration and data, which every new field of a recipe changes
 }
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from tests.training.runs import TINY, Killed, Silent, Stopping, outcome, records, tiny
 from towpath.cli.main import main
+from towpath.data.trusted import FixedTrusted
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
@@ -64,6 +65,7 @@ def test_all_train_on_the_trusted_tasks_and_targets_plan_towards_others(comparis
     targets = [r for r in records(path / "tow-targets-seed0") if "losses" in r]
     assert targets[0]["plan"]["agreement"] is not None
     trusted = prepare(tiny("tow-targets", **SHORT)).trusted
+    assert isinstance(trusted, FixedTrusted)
     known = [task.info["classes"] for task in trusted]
     for weighter in WEIGHTERS:
         lines = [r for r in records(path / f"{weighter}-seed0") if "losses" in r]

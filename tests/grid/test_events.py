@@ -5,9 +5,12 @@ import math
 import pytest
 
 from towpath.grid.events import Began, Ended, Failed, Stepped, event_line, event_of_line
-from towpath.runs.scores import ScoreSummary
+from towpath.metrics import ACCURACY, LOSS
+from towpath.runs.scores import MetricSummary, ScoreSummary
 
-SCORE = ScoreSummary(0.5, 0.25, 0.125, 8, 1.5, "accuracy")
+SCORE = ScoreSummary(
+    MetricSummary(0.5, 0.25, 0.125), ACCURACY, 8, 1.5, {LOSS: MetricSummary(1.5, 1.0, 2.0)}
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +23,7 @@ def test_an_event_comes_back_from_its_line(event):
 
 
 def test_a_score_of_one_task_has_no_finite_interval_and_is_told_all_the_same():
-    alone = ScoreSummary(0.5, math.inf, 0.5, 1, 1.5, "accuracy")
+    alone = ScoreSummary(MetricSummary(0.5, math.inf, 0.5), ACCURACY, 1, 1.5)
     found = event_of_line(event_line(Ended({"glyphs": alone})))
     assert isinstance(found, Ended)
     assert math.isnan(found.test["glyphs"].interval)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from towpath.metrics import ACCURACY, LOSS
 from towpath.recipes.component import Component
 from towpath.recipes.recipe import Recipe
 from towpath.runs.comparison_spec import ComparisonSpec, run_name
@@ -16,6 +17,8 @@ from towpath.runs.scores import Score
 from towpath.runs.summary import RunTiming, Summary
 
 GROUPS = [f"Alphabet {i}" for i in range(20)]
+IMAGES = (ACCURACY, LOSS)
+"""the metrics of a test on images, of which there are more than two classes"""
 WEIGHTERS = ("uniform", "exploration", "exploitation", "tow", "tow-targets")
 
 
@@ -52,7 +55,9 @@ def task_lists(rng, count, M):
     return texts
 
 
-def write_records(path: Path, weighter: str, steps: int, *, seed=0, M=10, T=5, validate=50):
+def write_records(
+    path: Path, weighter: str, steps: int, *, seed=0, M=10, T=5, validate=50, metric="accuracy"
+):
     """`records.jsonl` of a run; returns the validations as (step, score)."""
     rng = np.random.default_rng([seed, len(weighter)])
     lists = task_lists(rng, 40, M)
@@ -87,22 +92,32 @@ def write_records(path: Path, weighter: str, steps: int, *, seed=0, M=10, T=5, v
             if validate and step % validate == 0:
                 score = float(0.5 + 0.4 * (1 - np.exp(-step / steps)) + 0.01 * rng.normal())
                 checks.append((step, score))
-                said = {"mean": score, "metric": "accuracy", "best": False}
+                said = {"mean": score, "metric": metric, "best": False}
                 line = {"step": step, "validation": said, "timing": clock}
                 file.write(json.dumps(line) + "\n")
     return checks
 
 
 def write_run(
-    path: Path, base: Recipe, weighter: str, steps: int, *, seed=0, tasks=100, weights=(), **options
+    path: Path,
+    base: Recipe,
+    weighter: str,
+    steps: int,
+    *,
+    seed=0,
+    tasks=100,
+    weights=(),
+    metrics=IMAGES,
+    **options,
 ):
-    """A finished run; `weights` are options of the weighter."""
+    """A finished run; `weights` are options of the weighter, `metrics` those of the test."""
     path.mkdir(parents=True)
     mapping = base.as_mapping() | {"weighter": {"name": weighter, **dict(weights)}, "seed": seed}
     made = {"command": "towpath compare made-up", "versions": {"towpath": "0.1.0"}}
     (path / "config.yaml").write_text(yaml.safe_dump(mapping | {"made_with": made}))
-    write_records(path / "records.jsonl", weighter, steps, seed=seed, **options)
-    finish(path, weighter, steps, seed, tasks, base)
+    name = metrics[0].name
+    write_records(path / "records.jsonl", weighter, steps, seed=seed, metric=name, **options)
+    finish(path, weighter, steps, seed, tasks, base, metrics)
 
 
 def summary(
@@ -122,11 +137,19 @@ def summary(
     )
 
 
-def finish(path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe):
-    """The files of a run that has ended."""
+def finish(
+    path: Path, weighter: str, steps: int, seed: int, tasks: int, base: Recipe, metrics=IMAGES
+):
+    """The files of a run that has ended; ROC AUC and R2 are undefined on every tenth task."""
     rng = np.random.default_rng([seed, len(weighter), 1])
     names = (base.data.name, *base.test.also)
-    scores = {n: Score(rng.random(tasks), np.ones(tasks)) for n in names}
+    scores = {}
+    for name in names:
+        values = {one: np.ones(tasks) if one == LOSS else rng.random(tasks) for one in metrics}
+        for one in values:
+            if one.undefined_where:
+                values[one][::10] = np.nan
+        scores[name] = Score(values)
     RunFolder(path).conclude(summary(base, weighter, steps, seed, scores), scores)
 
 

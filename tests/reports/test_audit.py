@@ -1,5 +1,7 @@
 """What an audit judges by, and how it orders tasks, classes and groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.training.runs import run, tiny
 from towpath.cli.main import main
+from towpath.recipes.component import Component
 from towpath.reports import audit
-from towpath.reports.audit import LOSSES, WEIGHTS, group_shares, units
+from towpath.reports.audit import LOSSES, WEIGHTS, class_names, group_shares, labels_known, units
 from towpath.runs.judged import JudgedTask, weight_by_label
 from towpath.runs.records import ProbeRecord, SkippedWindow, StepRecord
 
@@ -121,6 +124,27 @@ def test_weights_are_judged_unless_they_say_nothing_or_the_opposite(weigh, signa
     assert values == sorted(values, reverse=True)
 
 
+def noisy(losses):
+    rng = np.random.default_rng(int(1e6 * losses[0]))
+    weights = np.exp(rng.normal(size=len(losses)) - 0.1 * losses)
+    return (weights / weights.sum()).tolist()
+
+
+def test_classes_are_ranked_by_what_tells_them_apart_better():
+    result = audit(scrambled_records(200, noisy))
+    assert result is not None
+    assert result.signal is WEIGHTS
+    assert result.class_signal is LOSSES
+    assert result.class_reason.startswith(
+        "Classes are ranked by losses, which tell them apart better than weights do (reliability 0."
+    )
+    assert {int(effect.name[-2:]) for effect in result.suspects()} == set(range(8))
+    asked = audit(scrambled_records(200, noisy), by=WEIGHTS)
+    assert asked is not None
+    assert asked.class_signal is WEIGHTS
+    assert asked.class_reason == ""
+
+
 def test_weights_that_are_equal_within_each_mini_batch_say_nothing():
     trusting = record(1, [0.0, 0.0, 1.0], [False] * 3, losses=[1.0, 3.0, 0.1])
     trusting.tasks[2]["trusted"] = True
@@ -163,6 +187,16 @@ def test_labels_are_unknown_unless_somebody_knows_them():
 
 
 @pytest.mark.parametrize(
+    ("data", "noise", "known"),
+    [("glyphs", 0.3, True), ("glyphs", 0.0, False), ("a folder", 0.3, False)],
+)
+def test_only_noise_in_a_published_set_tells_which_labels_are_right(data, noise, known):
+    recipe = tiny()
+    episodes = replace(recipe.episodes, label_noise=noise)
+    assert labels_known(replace(recipe, data=Component(data), episodes=episodes)) == known
+
+
+@pytest.mark.parametrize(
     ("info", "shares"),
     [
         ({"group": "Greek", "classes": ["Greek/a", "Greek/b"]}, {"Greek": 1.0}),
@@ -174,6 +208,13 @@ def test_labels_are_unknown_unless_somebody_knows_them():
 )
 def test_the_groups_of_a_task_are_its_own_or_those_of_its_classes(info, shares):
     assert group_shares(JudgedTask(1, 1.0, info)) == shares
+
+
+def test_classes_are_named_without_the_group_that_they_share():
+    within = {"group": "Greek", "classes": ["Greek/a", "Greek/b"]}
+    across = {"group": "", "classes": ["Greek/a", "Latin/b"]}
+    assert class_names(JudgedTask(1, 1.0, within)) == "a, b"
+    assert class_names(JudgedTask(1, 1.0, across)) == "Greek/a, Latin/b"
 
 
 def test_a_task_of_a_table_is_ranked_by_its_own_name():
@@ -195,7 +236,7 @@ def test_the_command_lists_classes_and_tasks_and_draws_them(tmp_path, capsys):
     path = run(tmp_path / "run", tiny("tow-targets"))
     assert main(["audit", str(path), "--last", "20", "--rows", "3"]) == 0
     text = capsys.readouterr().out
-    assert "Which class to check first: trusted least, steps 21 to 40" in text
+    assert "Which class to check first: " in text
     assert "Training tasks trusted least, steps 21 to 40" in text
     assert any(f"{script}/U+" in text for script in ("Coptic", "Asomtavruli", "Hebrew"))
     assert "area under the ROC curve" in text

@@ -10,7 +10,7 @@ from PIL import Image
 from tests.reports.reading import Page
 from tests.reports.test_audit import distrustful, scrambled_records, uniform
 from towpath.cli.main import main
-from towpath.reports.audit import audit
+from towpath.reports.audit import WEIGHTS, audit
 from towpath.reports.audit_page import ROWS, audit_finding, audit_page, method
 
 
@@ -27,14 +27,15 @@ def test_a_folder_of_the_users_is_shown_with_names_pictures_and_files(own_run, t
     assert page.outside == []
     assert page.sections == ["audit-classes", "audit-tasks"]  # a flat folder has no groups
     assert "own on pets" in text
-    names = {row[0] for row in page.rows if len(row) == 6 and row[1] != "weight / mean"}
+    names = {row[0] for row in page.rows if len(row) == 5 and not row[1].endswith("/ mean")}
     assert {"cat [v2]", *(f"class-{c}" for c in "bcdef")} <= names
     assert "unknown" in {cell for row in page.rows for cell in row}
     assert "clean" not in {cell for row in page.rows for cell in row}
     shown = pictures(text)
     assert len(shown) == 9
     assert all(np.asarray(image.convert("L")).std() > 10 for image in shown)
-    assert re.search(r"support train/(class-.|cat \[v2\])/\d\.png; query train/", text)
+    one = r"train/(class-.|cat \[v2\])/: support \d\.png; query \d\.png, \d\.png"
+    assert re.search(rf"Files\. {one}\. {one}\.", text)
 
 
 def test_without_the_data_the_page_says_so_and_has_the_lists(own_run, tmp_path, capsys):
@@ -64,7 +65,8 @@ def test_changed_data_are_not_shown_as_those_of_the_run(own_run, tmp_path, capsy
 
 
 def test_the_page_says_by_what_it_judges_and_what_stands_out():
-    by_weight, by_loss = (audit(scrambled_records(200, weigh)) for weigh in (distrustful, uniform))
+    by_weight = audit(scrambled_records(200, distrustful), by=WEIGHTS)
+    by_loss = audit(scrambled_records(200, uniform))
     assert by_weight is not None
     assert by_loss is not None
     assert audit_finding(by_weight).startswith("8 of 20 classes stand out as trusted less than")
@@ -73,6 +75,8 @@ def test_the_page_says_by_what_it_judges_and_what_stands_out():
     assert "relative losses" in method(by_loss)
     text = audit_page("made up", by_loss, None).decode()
     assert "All weights are equal" in text
+    assert "does not tell a wrong class from a hard one" in text
+    assert "hard one" not in audit_page("made up", by_weight, None).decode()
     assert Page(text).sections == ["audit-classes", "audit-groups", "audit-tasks"]
 
 

@@ -19,9 +19,9 @@ def rows_of(content):
 
 
 def printed(table):
-    console = Console(file=io.StringIO(), width=200)
-    console.print(table)
-    return console.file.getvalue()
+    stream = io.StringIO()
+    Console(file=stream, width=200).print(table)
+    return stream.getvalue()
 
 
 def test_the_file_has_every_class_every_group_and_the_most_suspect_tasks():

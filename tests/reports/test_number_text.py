@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from towpath.metrics import ACCURACY, LOSS
 from towpath.reports.number_text import number, p_text, score_text, seconds_text
 
 
@@ -15,8 +16,8 @@ def test_minus_is_a_minus_and_thousands_are_parted():
 
 
 def test_only_an_accuracy_is_in_per_cent():
-    assert score_text(0.724, "accuracy") == "72.4 %"
-    assert score_text(0.724, "loss") == "0.724"
+    assert score_text(0.724, ACCURACY) == "72.4 %"
+    assert score_text(0.724, LOSS) == "0.724"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,13 @@ def test_defaults_of_every_component_have_a_dotted_name():
     assert not {"data.root", "data.split", "learner.model"} & values.keys()
 
 
+def test_the_users_own_data_have_the_defaults_of_their_loader():
+    table = resolved(Recipe.of({"data": {"name": "assays.csv"}}))
+    assert table["data.layout"] == "auto"
+    assert "data.image_size" not in table
+    assert "data.image_size" in resolved(Recipe.of({"data": {"name": "animals"}}))
+
+
 def test_equal_values_are_equal_weighters_and_nobodys_is_none():
     assert registered_weighter(Component("tow")) == registered_weighter(
         Component("tow", {"beta": 10.0})

@@ -7,6 +7,7 @@ import pytest
 from tests.data.tables.table_files import csv_bytes, wide_rows
 from towpath.cli.main import main
 from towpath.data import load_table
+from towpath.reports.blocks import Table
 from towpath.reports.table_preview import table_chapter, table_page
 
 
@@ -26,7 +27,9 @@ def pools(table, **options):
 def test_every_task_is_listed_with_its_size_and_balance(table):
     chapter = table_chapter(pools(table))
     tasks = next(section for section in chapter.sections if section.name == "tasks")
-    rows = {row[0].text: [cell.text for cell in row[1:]] for row in tasks.blocks[1].rows}
+    listed = tasks.blocks[1]
+    assert isinstance(listed, Table)
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in listed.rows}
     found = {task.name: (task, pool.split) for pool in pools(table) for task in pool.tasks}
     assert rows.keys() == found.keys()
     for name, (task, split) in found.items():

@@ -1,13 +1,15 @@
 """The table of a comparison on the terminal: its cells are the comparison's figures."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from tests.reports import synthetic
-from towpath.reports.tables import comparison_table
+from towpath.metrics import ACCURACY, LOSS, R2, RMSE, ROC_AUC
+from towpath.reports.tables import comparison_table, metrics_table
 from towpath.runs.comparison import compared
 
 
@@ -17,13 +19,15 @@ def result(tmp_path_factory):
     return compared(synthetic.write_comparison(path, 6, weighters=("uniform", "tow"), seeds=(0, 1)))
 
 
-def rows(result):
+def lines(table):
     text = io.StringIO()
-    Console(file=text, width=250).print(comparison_table(result))
-    lines = [line for line in text.getvalue().splitlines() if line.startswith("│")]
-    return {
-        cells[0]: cells for line in lines if (cells := [c.strip() for c in line[1:-1].split("│")])
-    }
+    Console(file=text, width=250).print(table)
+    found = [line for line in text.getvalue().splitlines() if line.startswith(("│", "┃"))]
+    return [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in found]
+
+
+def rows(result):
+    return {cells[0]: cells for cells in lines(comparison_table(result))}
 
 
 def test_a_row_is_the_mean_over_seeds_and_the_paired_difference(result):
@@ -48,7 +52,41 @@ def test_weighters_that_are_not_run_or_not_all_of_whose_seeds_are_say_so(result)
 
 def test_the_interval_of_a_single_task_is_not_shown_as_infinite(result):
     run = result.runs[0]
-    test = {"omniglot": replace(run.summary.test["omniglot"], interval=float("nan"))}
+    score = run.summary.test["omniglot"]
+    test = {"omniglot": replace(score, main=replace(score.main, interval=float("nan")))}
     runs = [replace(run, summary=replace(run.summary, test=test))]
     alone = replace(result, runs=runs, intervals={})
     assert rows(alone)["uniform (1 of 2 seeds)"][1].endswith("±0.0")
+
+
+def test_accuracy_alone_has_no_second_table(result):
+    assert metrics_table(result) is None
+    assert lines(comparison_table(result))[1][1] == "accuracy %"
+
+
+@pytest.mark.parametrize("metrics", [(ACCURACY, ROC_AUC, LOSS), (R2, RMSE, LOSS)])
+def test_the_other_metrics_stand_in_a_table_of_their_own(tmp_path, metrics):
+    made = synthetic.write_comparison(
+        tmp_path / "c", 6, weighters=("uniform", "tow"), seeds=(0, 1), metrics=metrics
+    )
+    result = compared(made)
+    main = lines(comparison_table(result))
+    assert main[1][1] == ("accuracy %" if metrics[0] == ACCURACY else "R2")
+    table = metrics_table(result)
+    assert table is not None
+    found = [row for row in lines(table) if row[0] == "omniglot"]
+    assert [(row[1], row[2]) for row in found] == [
+        (metric.words, label) for metric in metrics[1:] for label in ("uniform", "tow")
+    ]
+    for row in found:
+        metric = next(one for one in metrics if one.words == row[1])
+        outcome = result.others[row[2]]["omniglot"][metric]
+        assert row[3] == f"{outcome.mean:.3f} ±{outcome.interval:.3f}"
+        assert row[5] == ("10" if metric == ROC_AUC else "0")
+        if row[2] == "uniform":
+            assert row[4] == "-"
+        else:
+            assert outcome.difference is not None
+            pooled = outcome.difference.pooled
+            assert row[4].startswith(f"{pooled.mean:+.3f} ±{pooled.interval:.3f}")
+    assert not [cell for row in found for cell in row if "%" in cell]

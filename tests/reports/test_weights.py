@@ -1,5 +1,7 @@
 """The section on weights over training: what it draws of labels and groups."""
 
+from array import array
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from tests.reports import synthetic
 from towpath.reports.blocks import Figures, Note
 from towpath.reports.sections.weights import weights_section
 from towpath.runs.read_studies import read_studies
+from towpath.runs.run_data import RunData
+from towpath.runs.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +50,34 @@ def test_equal_weights_are_said_to_be_equal(study):
     alone = type(study)("s", "s", {"uniform": study.runs["uniform"]})
     notes = [block.text for block in weights_section(alone).blocks if isinstance(block, Note)]
     assert notes == ["Every task had the same weight throughout."]
+
+
+LONG = "Old_Church_Slavonic_(Cyrillic)"
+
+
+def named_study(*names):
+    steps = [float(step) for step in range(1, 41)]
+    run = RunData("run", steps=40, deviations=[(step, 0.1) for step in steps])
+    for i, name in enumerate(names):
+        run.groups[name] = (array("d", steps), array("d", [0.5 + 0.2 * i] * len(steps)))
+    return Study("made-up", "made-up", {"tow": [run]})
+
+
+def of_groups(*names):
+    return figures(weights_section(named_study(*names)))
+
+
+def test_short_names_stand_at_the_ends_of_the_lines():
+    lines = of_groups("Greek", "Latin")["tow: the most and the least trusted groups"]
+    assert ">Greek</text>" in lines.svg
+    assert lines.legend == ()
+
+
+def test_long_names_are_in_a_legend_and_in_the_map_as_a_whole():
+    found = of_groups(LONG, "Greek", "Latin")
+    lines = found["tow: the most and the least trusted groups"]
+    assert {item.label for item in lines.legend} == {LONG, "Latin"}
+    heat = found["tow: weight of each group of tasks"]
+    assert ">Old_Church_Slavonic_</tspan>" in heat.svg
+    assert ">(Cyrillic)</tspan>" in heat.svg
+    assert "…" not in heat.svg

@@ -3,17 +3,19 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.reports import synthetic
+from towpath.metrics import ACCURACY, LOSS, ROC_AUC
 from towpath.recipes.typed import RecipeError
 from towpath.reports.tables import _row
 from towpath.runs.comparison import RESULT, compared, read_comparison, write_comparison
 from towpath.runs.comparison_spec import ComparisonSpec
-from towpath.runs.folder import RunFolder
+from towpath.runs.differences import SeedDifferences
+from towpath.runs.folder import EVALUATIONS, RunFolder
 from towpath.runs.read_studies import read_studies
 from towpath.runs.results import results
-from towpath.runs.scores import SeedDifferences
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,10 @@ def test_the_finished_runs_are_compared_with_the_baseline(finished):
         for label in ("uniform", "tow")
     }
     expected = SeedDifferences.between(
-        *({s: own["omniglot"] for s, own in scores[label].items()} for label in ("tow", "uniform"))
+        *(
+            {s: own["omniglot"].main for s, own in scores[label].items()}
+            for label in ("tow", "uniform")
+        )
     )
     assert result.differences == {"tow": {"omniglot": expected}}
 
@@ -63,3 +68,54 @@ def test_the_terminal_and_the_report_show_the_same_intervals(finished):
             assert result.intervals[label][test] == pytest.approx(shown.interval, rel=1e-12)
             line = _row(result, label)
             assert f"±{100 * shown.interval:.1f}" in line[1 + 2 * result.tests.index(test)]
+
+
+def test_other_metrics_are_compared_too_and_come_back_from_the_file(tmp_path):
+    made = synthetic.write_comparison(
+        tmp_path / "c",
+        6,
+        weighters=("uniform", "tow"),
+        seeds=(0, 3),
+        metrics=(ACCURACY, ROC_AUC, LOSS),
+    )
+    result = compared(made)
+    write_comparison(made, result)
+    assert read_comparison(made) == result
+    assert result.other_metrics("omniglot") == [ROC_AUC, LOSS]
+    assert result.metric("omniglot") == ACCURACY
+    assert result.others["uniform"]["omniglot"][ROC_AUC].difference is None
+    found = result.others["tow"]["omniglot"][ROC_AUC]
+    scores = {
+        label: {s: RunFolder(made / f"{label}-seed{s}").evaluations() or {} for s in (0, 3)}
+        for label in ("uniform", "tow")
+    }
+    own, base = (
+        {s: by_set["omniglot"].of(ROC_AUC) for s, by_set in scores[label].items()}
+        for label in ("tow", "uniform")
+    )
+    assert found.difference == SeedDifferences.between(own, base)
+    assert found.left_out == 10
+    assert found.mean == pytest.approx(np.mean([one.mean for one in own.values()]))
+
+
+def test_a_comparison_of_accuracy_alone_has_what_it_always_had(finished):
+    result = compared(ComparisonSpec.read(finished))
+    assert result.others == {}
+    assert "others" not in result.as_json()
+
+
+def test_a_run_of_a_release_that_did_not_have_the_metric_is_left_out_of_it(tmp_path):
+    made = synthetic.write_comparison(
+        tmp_path / "c",
+        6,
+        weighters=("uniform", "tow"),
+        seeds=(0, 1),
+        metrics=(ACCURACY, ROC_AUC, LOSS),
+    )
+    file = made / "tow-seed0" / EVALUATIONS
+    old = json.loads(file.read_text(encoding="utf-8"))
+    old["omniglot"].pop("metrics")
+    file.write_text(json.dumps(old), encoding="utf-8")
+    difference = compared(made).others["tow"]["omniglot"][ROC_AUC].difference
+    assert difference is not None
+    assert list(difference.seeds) == [1]

@@ -10,6 +10,7 @@ import yaml
 from tests.runs.test_summary import SUMMARY
 from tests.training.runs import tiny
 from towpath.data import TaskShape
+from towpath.metrics import ACCURACY, LOSS
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
 from towpath.runs.folder import SUMMARY as SUMMARY_FILE
@@ -21,7 +22,7 @@ from towpath.runs.scores import Score, scores_as_json
 from towpath.runs.summary import SummaryIdentity
 
 MADE = MadeWith(TaskShape((1, 28, 28), 2), "towpath train tiny", {"towpath": "0.2"})
-SCORES = {"glyphs": Score(np.array([0.5, 1.0]), np.array([1.5, 0.25]))}
+SCORES = {"glyphs": Score({ACCURACY: np.array([0.5, 1.0]), LOSS: np.array([1.5, 0.25])})}
 
 
 @pytest.fixture

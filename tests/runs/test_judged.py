@@ -52,9 +52,9 @@ def test_off_target_tasks_are_wrong_and_the_group_of_mixed_tasks_is_their_set():
     assert [task.group for task in found] == ["omniglot", "mini-imagenet", "Greek"]
 
 
-def test_losses_are_relative_to_the_known_ones_of_the_mini_batch():
-    one = StepRecord(7, 0, [0.25] * 4, TASKS, [2.0, None, 1.0, 3.0], 2.0)
-    assert [task.loss for task in judged(one)] == [1.0, None, 1.5]
+def test_losses_are_relative_to_the_known_ones_of_judged_tasks():
+    one = StepRecord(7, 0, [0.25] * 4, TASKS, [2.0, None, 0.1, 3.0], 2.0)
+    assert [task.loss for task in judged(one)] == pytest.approx([0.8, None, 1.2])
     silent = StepRecord(7, 0, [0.25] * 4, TASKS, [0.0] * 4, 0.0)
     assert [task.loss for task in judged(silent)] == [None] * 3
 

@@ -19,6 +19,14 @@ def test_it_comes_back_from_the_configuration():
     assert MadeWith.read(yaml.safe_load(yaml.safe_dump(made.as_mapping())), HERE) == made
 
 
+@pytest.mark.parametrize(
+    "shape", [TaskShape((7,), 2), TaskShape((7,), 1, is_regression=True), TaskShape((3, 8, 8), 2)]
+)
+def test_every_shape_comes_back(shape):
+    made = MadeWith(shape, table="digest")
+    assert MadeWith.read(yaml.safe_load(yaml.safe_dump(made.as_mapping())), HERE) == made
+
+
 def test_a_folder_of_0_1_says_no_format_and_is_read_as_the_first():
     old = {"channels": 1, "image_size": 28, "ways": 5, "command": "", "versions": {"towpath": 1}}
     found = MadeWith.read(old, HERE)

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from towpath.metrics import ACCURACY, LOSS
 from towpath.runs.plain import plain_json
 from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.records import (
@@ -18,7 +19,7 @@ from towpath.runs.records import (
     clocked,
     record_from_json,
 )
-from towpath.runs.scores import ScoreSummary
+from towpath.runs.scores import MetricSummary, ScoreSummary
 
 CLOCK = Clock(2.5, 2.0)
 PLAN = PlanStatistics(status="converged", beta=10.0, steps=[1.0, 0.5], effective_tasks=[2.0])
@@ -41,7 +42,7 @@ RECORDS = {
     "regression": StepRecord(1, 0, [1.0], [{}], [None], loss=None),
     "skipped": SkippedWindow(3, 1, [Event("plan failed: why, window skipped")], CLOCK),
     "validation": ValidationRecord(
-        8, ScoreSummary(0.5, 0.1, 0.25, 4, 1.25, "accuracy"), True, CLOCK
+        8, ScoreSummary(MetricSummary(0.5, 0.1, 0.25), ACCURACY, 4, 1.25), True, CLOCK
     ),
     "probe": ProbeRecord(0, "train", [[0.5, 0.5]], [[1.0, 2.0]], [TASKS], PLAN),
 }
@@ -98,7 +99,7 @@ def test_the_clock_is_all_that_a_time_changes():
 
 
 def test_a_score_that_was_not_finite_is_no_number_again():
-    score = ScoreSummary(math.nan, math.inf, math.nan, 1, math.nan, "loss")
+    score = ScoreSummary(MetricSummary(math.nan, math.inf, math.nan), LOSS, 1, math.nan)
     back = record_from_json(line(ValidationRecord(1, score, False)))
     assert isinstance(back, ValidationRecord)
     assert math.isnan(back.score.mean)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from tests.reports import synthetic
+from towpath.runs.differences import SeedDifferences
 from towpath.runs.read_studies import read_studies
 from towpath.runs.results import costs, curve, reached, results
 from towpath.runs.results import test_sets as sets_of
-from towpath.runs.scores import SeedDifferences, half_width
 from towpath.runs.smoothing import moving_average
+from towpath.runs.task_values import half_width
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,8 @@ def test_results_are_means_over_seeds_and_differences_those_of_the_tasks(study):
     assert sets_of(study) == ["omniglot"]
     found = results(study, "omniglot")
     scores = {
-        label: {run.seed: run.scores["omniglot"] for run in study.runs[label]} for label in found
+        label: {run.seed: run.scores["omniglot"].main for run in study.runs[label]}
+        for label in found
     }
     for label, result in found.items():
         own = [score.values for score in scores[label].values()]

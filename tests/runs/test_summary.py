@@ -5,12 +5,13 @@ import math
 
 import pytest
 
+from towpath.metrics import ACCURACY
 from towpath.runs.judged import WeightByLabel
 from towpath.runs.plain import plain_json
-from towpath.runs.scores import ScoreSummary
+from towpath.runs.scores import MetricSummary, ScoreSummary
 from towpath.runs.summary import BestValidation, RunTiming, Summary, SummaryIdentity
 
-SCORE = ScoreSummary(0.5, 0.25, 0.125, 8, 1.5, "accuracy")
+SCORE = ScoreSummary(MetricSummary(0.5, 0.25, 0.125), ACCURACY, 8, 1.5)
 SUMMARY = Summary(
     recipe="tiny",
     reproduces="Table 1",
@@ -18,7 +19,10 @@ SUMMARY = Summary(
     seed=3,
     data="glyphs",
     synthetic=True,
-    test={"glyphs": SCORE, "omniglot": ScoreSummary(0.25, 0.5, 0.0, 4, 2.5, "accuracy")},
+    test={
+        "glyphs": SCORE,
+        "omniglot": ScoreSummary(MetricSummary(0.25, 0.5, 0.0), ACCURACY, 4, 2.5),
+    },
     validation=BestValidation(0.75, 20),
     steps=40,
     windows=20,

@@ -13,7 +13,7 @@ from tests.refusal import refused
 from tests.training import children
 from towpath.cli.main import main
 from towpath.grid.compare import begin_comparison
-from towpath.training import RecipeError, TrainingStoppedError, resume, train
+from towpath.training import Recipe, RecipeError, TrainingStoppedError, resume, train
 
 from .forging import forge
 from .runs import TINY, Killed, Silent, Stopping, outcome, run, tiny
@@ -69,6 +69,29 @@ def test_a_forged_header_is_refused(here, capsys, change):
     for name in CHECKPOINTS:
         forge(here / "checkpoints" / name, change)
     assert "expected" in refused(["resume", "run"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("weighter", "memory"),
+    [
+        (
+            {"name": "tow-targets", "nominal": "mixture"},
+            {"nominal": {"step": 6, "rule": {"losses": "many"}}},
+        ),
+        ({"name": "tow-targets", "nominal": "mixture"}, {"nominal": {"step": 6}}),
+        ({"name": "tow-targets", "nominal": "mixture"}, {"step": 6, "rule": {"losses": []}}),
+        ({"name": "kinds"}, {"step": 6, "rule": {"losses": []}}),
+    ],
+    ids=["another type", "no memory", "of the rule alone", "another rule's"],
+)
+def test_a_forged_memory_of_a_nominal_or_of_kinds_is_refused(tmp_path, weighter, memory):
+    recipe = Recipe.of({**TINY, "weighter": weighter})
+    with pytest.raises(Killed):
+        train(tmp_path / "run", recipe, Stopping(17, Killed))
+    for name in CHECKPOINTS:
+        forge(tmp_path / "run" / "checkpoints" / name, put("weighter_state", memory))
+    with pytest.raises(RecipeError, match="expected what the weighter of this run's recipe"):
+        resume(tmp_path / "run", Silent())
 
 
 def every(kind, change):

@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from towpath.metrics import METRICS
+from towpath.runs.scores import Score
+from towpath.training import judging
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.evaluation import evaluate
 from towpath.training.judging import chosen_params, evaluation_mode, final_scores, validated
@@ -43,6 +47,37 @@ def test_the_first_validation_is_the_best_and_an_equal_one_is_not(setup):
     assert (again.since_best, record.best, record.step) == (1, False, 8)
     assert told.validations == [(0, record.score.mean, True), (8, record.score.mean, False)]
     assert chosen_params(again) is first.best.params
+
+
+@pytest.mark.parametrize(
+    ("metric", "first", "second", "kept"),
+    [
+        ("accuracy", 0.5, 0.6, 1),
+        ("roc_auc", 0.6, 0.5, 0),
+        ("loss", 0.5, 0.6, 0),
+        ("loss", 0.6, 0.5, 1),
+    ],
+)
+def test_the_best_is_the_largest_or_the_smallest_as_the_metric_says(
+    setup, monkeypatch, metric, first, second, kept
+):
+    recipe = replace(setup.recipe, test=replace(setup.recipe.test, metric=metric))
+    chosen = replace(setup, recipe=recipe)
+    assert chosen.metric == METRICS[metric]
+    means = iter((first, second))
+
+    def score(*_, main):
+        values = dict.fromkeys(METRICS.values(), np.zeros(2))
+        return Score({**values, main: np.full(2, next(means))}, main)
+
+    monkeypatch.setattr(judging, "evaluate", score)
+    told, start = Told(), Checkpoint(setup.start, None, 0, 0, 0.0, 0.0)
+    now, _ = validated(chosen, start, told)
+    now, record = validated(chosen, replace(now, state=replace(setup.start, step=8)), told)
+    assert now.best is not None
+    assert (now.best.step == 8, record.best, now.since_best) == (bool(kept), bool(kept), 1 - kept)
+    assert abs(now.best.score) == (first, second)[kept]
+    assert record.score.mean == second  # as it is, not negated
 
 
 def test_the_tests_are_of_the_chosen_parameters(setup):

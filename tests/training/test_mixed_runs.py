@@ -2,6 +2,7 @@
 
 import pytest
 
+from towpath.data.trusted import FixedTrusted
 from towpath.reports import audit
 from towpath.runs.folder import RunFolder
 from towpath.runs.read import read_run
@@ -67,6 +68,7 @@ def test_the_oracle_drops_off_target_tasks_and_report_and_audit_show_sets(tmp_pa
 
 def test_validation_test_and_trusted_tasks_are_of_the_training_set(folder):
     setup = prepare(mixed(folder, share=1.0))
+    assert isinstance(setup.trusted, FixedTrusted)
     others = [*setup.validation_tasks(), *setup.test_tasks("glyphs", 4), *setup.trusted]
     assert {task.info["set"] for task in others} == {"glyphs"}
     window, _ = setup.window(0, 40)

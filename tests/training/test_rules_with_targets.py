@@ -5,6 +5,7 @@ import torch
 
 import towpath as tp
 from tests.training.ahead import Ahead
+from towpath.data.trusted import FixedTrusted
 from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets
 from towpath.training import Recipe, RecipeError, resume, train
@@ -32,6 +33,7 @@ def test_the_targets_are_other_trusted_tasks_than_the_mini_batchs_own():
     setup = prepare(tiny(USERS, trusted={"count": 5, "per_batch": 2}), allowed=["tests"])
     window, targets = setup.window(0, 40)
     assert targets is not None
+    assert isinstance(setup.trusted, FixedTrusted)
     for batch, goals in zip(window, targets, strict=True):
         assert len(goals) == 2
         own, aimed = {id(task) for task in batch}, {id(task) for task in goals}

@@ -9,10 +9,11 @@ import torch
 
 from tests.training.runs import Killed, Silent, Stopping, outcome, records, run
 from tests.training.tables import COMMON, FEATURES, MAML, activity, assays, compounds, write_assays
-from towpath.data import load_table
+from towpath.data import Episode, load_table
+from towpath.data.trusted import FixedTrusted
 from towpath.recipes.typed import RecipeError
 from towpath.training import load, resume, train
-from towpath.training.setup import prepare
+from towpath.training.setup import Setup, prepare
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +83,18 @@ def test_learners_of_regression_take_the_loss_from_the_data(numbers, learner):
     assert setup.shape.is_regression
 
 
+def fixed(setup: Setup) -> list[Episode]:
+    """The trusted tasks, which were drawn once."""
+    assert isinstance(setup.trusted, FixedTrusted)
+    return list(setup.trusted)
+
+
 def test_trusted_tasks_come_from_the_trusted_split_of_the_table(table):
     listed = {"test": ["TOX_0", "TOX_1"], "trusted": ["TOX_2"], "validation": ["ENZ_0"]}
     setup = prepare(assays(table, data={"splits": listed}, trusted={"count": 4}))
-    assert {task.info["task"] for task in setup.trusted} == {"TOX_2"}
-    assert all(task.info["trusted"] for task in setup.trusted)
+    trusted = fixed(setup)
+    assert {task.info["task"] for task in trusted} == {"TOX_2"}
+    assert all(task.info["trusted"] for task in trusted)
     drawn = {setup.windows.sampler.episode(i).info["task"] for i in range(60)}
     assert not drawn & {"TOX_0", "TOX_1", "TOX_2", "ENZ_0"}
     assert {task.info["task"] for task in setup.test_tasks("assays.csv", 20)} == {"TOX_0", "TOX_1"}
@@ -96,8 +104,9 @@ def test_trusted_tasks_come_from_the_trusted_split_of_the_table(table):
 def test_a_table_of_checked_results_may_be_trusted(tmp_path, table):
     checked = write_assays(tmp_path / "checked.csv", seed=7)
     setup = prepare(assays(table, trusted={"count": 4, "data": str(checked)}))
-    assert {task.info["set"] for task in setup.trusted} == {"checked"}
-    first = setup.trusted[0]
+    trusted = fixed(setup)
+    assert {task.info["set"] for task in trusted} == {"checked"}
+    first = trusted[0]
     # standardised by the training table, not by itself
     own = setup.table
     assert own is not None

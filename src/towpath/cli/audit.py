@@ -38,7 +38,7 @@ def add(commands: Commands) -> None:
         "--by",
         default=AUTO,
         metavar="WHAT",
-        help="weights or losses (default: weights, unless all are equal)",
+        help="weights or losses (default: what tells more, and says which)",
     )
     parser.add_argument("--csv", metavar="FILE", help="also write a CSV file to work through")
     parser.add_argument("--out", metavar="FILE", help="the page (default: RUN/audit.html)")
@@ -48,9 +48,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Print what to check first, and write it as a page with pictures and as a CSV file."""
-    from towpath.data.registry import SETS
     from towpath.recipes.paths import set_label
-    from towpath.reports.audit import audit
+    from towpath.reports.audit import audit, labels_known
     from towpath.reports.audit_page import audit_page
     from towpath.reports.audit_table import CSV_SIGNATURE, audit_csv
     from towpath.reports.page import REPORT_SIGNATURE
@@ -67,8 +66,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     for output in (page, listing) if listing is not None else (page,):  # all or nothing
         output.check()
     recipe, _ = folder.config()
-    known = recipe.data.name in SETS
-    result = audit(folder.records(), last, by=signal, labels_known=known)
+    result = audit(folder.records(), last, by=signal, labels_known=labels_known(recipe))
     if result is None:
         raise UsageError(
             f"{path} has no weighed tasks yet; expected a run that trained for at least one "
@@ -112,8 +110,8 @@ def _show(result: "Audit", rows: int, console: Console) -> None:
     from towpath.reports.audit_page import audit_finding, method
     from towpath.reports.audit_table import effects_table, tasks_table
 
-    if result.reason:
-        say(console, result.reason)
+    for reason in filter(None, (result.reason, result.class_reason)):
+        say(console, reason)
     if result.classes:
         console.print(effects_table(result, result.classes, rows, "class"))
         say(console, audit_finding(result))

@@ -63,8 +63,10 @@ class BoardReporter:
         self.other.raced(step, race)
 
     def validated(self, step: int, score: Score, best: bool) -> None:
-        """Write the mean score on the validation tasks."""
+        """Write the mean score on the validation tasks, and each metric that it has beside it."""
         self._writer.add_scalar("validation/score", score.mean, step)
+        for metric in score.others:
+            self._writer.add_scalar(f"validation/{metric.name}", score.of(metric).mean, step)
         self.other.validated(step, score, best)
 
     def tested(self, done: int, total: int) -> None:
@@ -75,6 +77,8 @@ class BoardReporter:
         """Write the test scores at the last step."""
         for name, score in summary.test.items():
             self._writer.add_scalar(f"test/{name}", score.mean, summary.steps)
+            for metric, said in score.others.items():
+                self._writer.add_scalar(f"test/{name}/{metric.name}", said.mean, summary.steps)
         self.other.ended(summary)
 
     def close(self) -> None:

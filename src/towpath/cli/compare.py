@@ -110,7 +110,7 @@ def go_on_comparing(
     from towpath.cli.progress import ConsoleWatcher
     from towpath.cli.reporting import reporting
     from towpath.grid.compare import ComparisonIncompleteError, run_comparison
-    from towpath.reports import comparison_table, write_figures
+    from towpath.reports import comparison_table, metrics_table, write_figures
 
     out, watcher = spec.path, ConsoleWatcher(console)
     incomplete: ComparisonIncompleteError | None = None
@@ -129,6 +129,8 @@ def go_on_comparing(
     finally:
         watcher.close()
     console.print(comparison_table(result))
+    if (others := metrics_table(result)) is not None:
+        console.print(others)
     for path in write_figures(out, result):
         say(console, f"  {path}")
     if incomplete is not None:

@@ -32,9 +32,14 @@ if TYPE_CHECKING:
 
     from towpath.data.data_set import DataSet
     from towpath.data.pool import ClassPool
+    from towpath.data.spec import EpisodeSpec
     from towpath.data.tables.pool import TablePool
 
 _EPISODES_SHOWN = 3
+OF_TASKS = "episodes."
+"""how the options of tasks begin"""
+OWN_RECIPE = "your-own-data"
+"""recipe whose tasks are changed by options where none is named"""
 OWN_SPLITS = ("train", "validation", "test")
 
 
@@ -84,6 +89,9 @@ def add(commands: Commands) -> None:
     )
     preview.add_argument("name", metavar="NAME")
     preview.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
+    preview.add_argument(
+        "--recipe", metavar="RECIPE", help="show the tasks that this recipe would train on"
+    )
     add_force(preview, "pictures and pages that are not of our making")
     preview.set_defaults(takes_overrides=True)
 
@@ -236,7 +244,8 @@ def verify_sets(arguments: argparse.Namespace, console: Console) -> None:
 def preview_set(arguments: argparse.Namespace, console: Console) -> None:
     """Show what was understood of a set: contact sheets of images, or a page on a table.
 
-    Options of the set are given as in a recipe, `--data.family NVS`.
+    Options of the set and of the tasks are given as in a recipe, `--data.family NVS` or
+    `--episodes.ways 3`.
     """
     from towpath.data.preview import SHEET_SIGNATURE, png
     from towpath.data.registry import is_own_folder, is_own_table, known
@@ -246,12 +255,12 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
     own = is_own_folder(name) or is_own_table(name)
     label = Path(name).resolve().name.split(".")[0] if own else known(name).name
     target = Path(out) if out is not None else Path(f"preview-{label}")
-    pools = _pools(arguments)
+    spec, pools = _task_spec(arguments), _pools(arguments)
     tables = [pool for pool in pools if isinstance(pool, TablePool)]
     if tables:
         _write_page(tables, target / f"{label}.html", arguments.force)
     images = [pool for pool in pools if not isinstance(pool, TablePool)]
-    sheets = _sheets(images, label) if images else {}
+    sheets = _sheets(images, label, spec) if images else {}
     outputs = {file: Output(target / file, arguments.force, SHEET_SIGNATURE) for file in sheets}
     for output in outputs.values():  # all or nothing
         output.check()
@@ -261,6 +270,8 @@ def preview_set(arguments: argparse.Namespace, console: Console) -> None:
         say(console, pool.describe())
     if images and not any("-episode-" in file for file in sheets):
         say(console, "too few images or classes to show an episode")
+    elif images:
+        say(console, _tasks_line(spec))
     for file, sheet in sheets.items():
         outputs[file].write(png(sheet))
         say(console, f"  {outputs[file].path}")
@@ -275,7 +286,8 @@ def _pools(arguments: argparse.Namespace) -> "list[ClassPool | TablePool]":
     from towpath.data.tables.splitting import LISTED_SPLITS
 
     name: str = arguments.name
-    options = _data_options(name, arguments.overrides)
+    others = [pair for pair in arguments.overrides if not pair[0].startswith(OF_TASKS)]
+    options = _data_options(name, others)
     if is_own_folder(name):
         # to look at is always allowed: the notes say which classes are shared
         options = {"shared_classes": True, **options}
@@ -308,8 +320,8 @@ def _data_options(name: str, overrides: Sequence[tuple[str, str]]) -> dict[str, 
         section, _, key = dotted.partition(".")
         if section != "data" or not key:
             raise UsageError(
-                f"Found --{dotted}; expected an option of the data by its dotted name, as in "
-                "--data.family NVS"
+                f"Found --{dotted}; expected an option of the data or of the tasks by its dotted "
+                "name, as in --data.family NVS or --episodes.ways 3"
             )
         given = overridden(given, key, plain_value(word))
     return dict(data_options(Component(name, given)))
@@ -325,26 +337,54 @@ def _write_page(pools: "list[TablePool]", path: Path, force: bool) -> None:
     output.write(table_page(pools).encode())
 
 
-def _sheets(pools: "list[ClassPool]", label: str) -> "dict[str, Image.Image]":
+def _task_spec(arguments: argparse.Namespace) -> "EpisodeSpec | None":
+    """Return the tasks to show: those of `--recipe` and `--episodes.NAME VALUE`; None for any."""
+    from towpath.recipes.reading import read_recipe
+
+    changes = [pair for pair in arguments.overrides if pair[0].startswith(OF_TASKS)]
+    if arguments.recipe is None and not changes:
+        return None
+    return read_recipe(arguments.recipe or OWN_RECIPE, changes).episodes
+
+
+def _tasks_line(spec: "EpisodeSpec | None") -> str:
+    """Return one line on the tasks that are shown."""
+    if spec is None:
+        return (
+            "the tasks shown are 5-way or less, with 1 support image a class; --recipe RECIPE "
+            "shows those that a recipe trains on"
+        )
+    where = "of one group" if spec.within_group else "of all groups"
+    return (
+        f"the tasks shown have {spec.ways} classes {where}, shots {spec.shots} and {spec.query} "
+        "query images a class"
+    )
+
+
+def _sheets(
+    pools: "list[ClassPool]", label: str, spec: "EpisodeSpec | None"
+) -> "dict[str, Image.Image]":
     """Return contact sheets by file name: one for each split, and some of episodes."""
     from towpath.data.preview import split_sheet
 
     sheets = {f"{label}-{pool.split}.png": split_sheet(pool) for pool in pools}
-    episodes = _episode_sheets(pools[0])
+    episodes = _episode_sheets(pools[0], spec)
     return sheets | {f"{label}-episode-{i}.png": sheet for i, sheet in enumerate(episodes)}
 
 
-def _episode_sheets(pool: "ClassPool") -> "list[Image.Image]":
-    """Return sheets of a few tasks; none where the pool has too few images or classes."""
+def _episode_sheets(pool: "ClassPool", spec: "EpisodeSpec | None") -> "list[Image.Image]":
+    """Return sheets of a few tasks; none where the pool has too few images or classes for any."""
     from towpath.data.preview import episode_sheet
     from towpath.data.sampler import EpisodeSampler
     from towpath.data.spec import EpisodeSpec
 
-    ways = min(5, max(len(own) for own in pool.groups.values()))
-    fewest = min(entry.count for entry in pool.classes)
-    if fewest < 2 or ways < 2:
-        return []
-    sampler = EpisodeSampler(pool, EpisodeSpec(ways, 1, min(15, fewest - 1)))
+    if spec is None:
+        ways = min(5, max(len(own) for own in pool.groups.values()))
+        fewest = min(entry.count for entry in pool.classes)
+        if fewest < 2 or ways < 2:
+            return []
+        spec = EpisodeSpec(ways, 1, min(15, fewest - 1))
+    sampler = EpisodeSampler(pool, spec)
     return [
         episode_sheet(sampler.episode(index), ink_is_one=pool.ink_is_one)
         for index in range(_EPISODES_SHOWN)

@@ -17,7 +17,7 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "evaluate",
-        "Accuracy of a run on fixed test tasks, with a 95% interval.",
+        "Scores of a run on fixed test tasks, with 95% intervals.",
         "towpath evaluate runs/quick-tow-seed0 --tasks 100",
         run,
     )
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Evaluate the chosen parameters of a run on its test sets and show a table."""
-    from towpath.cli.progress import figure
+    from towpath.cli.progress import figure, left_out
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load
     from towpath.training.judging import evaluation_mode
@@ -49,11 +49,15 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
     for column in ("test set", "result", "worst tenth", "tasks"):
         table.add_column(column)
+    main = setup.metric
     with one_thread_a_task(), evaluation_mode(setup.learner.module):  # as at the end of the run
         for name in setup.tests:
-            score = evaluate(setup.objective, params, setup.test_tasks(name, tasks))
-            worst = f"{100 * score.worst_tenth:.1f}%"
-            table.add_row(name, figure(score), worst, str(tasks))
+            score = evaluate(setup.objective, params, setup.test_tasks(name, tasks), main=main)
+            for metric in (score.metric, *score.others):
+                one = score.of(metric)
+                result = figure(one.mean, one.interval, metric, named=bool(score.others))
+                counted = f"{tasks}{left_out(one.left_out, metric)}"
+                table.add_row(name, result, metric.text(one.worst_tenth), counted)
     console.print(table)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     say(console, f"normalisation: {policy}")

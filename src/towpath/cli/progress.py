@@ -15,9 +15,10 @@ from rich.progress import (
 
 from towpath.data.registry import is_synthetic
 from towpath.grid.events import Began, Ended, Event, Failed
+from towpath.metrics import ACCURACY, Metric
 from towpath.recipes.paths import set_label
 from towpath.runs.records import StepRecord, WindowRecord
-from towpath.runs.scores import Score, ScoreSummary
+from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
@@ -28,16 +29,23 @@ PLAIN_LINES = 10
 """number of progress lines of a run where there is no terminal"""
 
 
-def percent(value: float) -> str:
-    """Return an accuracy as a percentage with one decimal."""
-    return f"{100 * value:.1f}%"
+def figure(mean: float, interval: float, metric: Metric, named: bool = False) -> str:
+    """Return a mean with the half-width of its 95% interval, as text.
+
+    Args:
+        mean: the mean of the metric.
+        interval: the half-width of its interval.
+        metric: the metric.
+        named: whether to name even an accuracy, which its per cent sign tells where it is alone.
+    """
+    name = f"{metric.words} " if named or not metric.percent else ""
+    width = interval if math.isfinite(interval) else 0.0  # of a single task
+    return f"{name}{metric.text(mean)} +-{metric.shown(width)}"
 
 
-def figure(score: Score) -> str:
-    """Return a score as text, with the half-width of its 95% interval."""
-    if score.metric == "loss":
-        return f"loss {score.mean:.4f} +-{score.interval:.4f}"
-    return f"{percent(score.mean)} +-{100 * score.interval:.1f}"
+def left_out(count: int, metric: Metric) -> str:
+    """Return how many tasks are left out of a metric, and why, as text; empty where none are."""
+    return f" ({count} left out: {metric.undefined_where})" if count else ""
 
 
 def duration(seconds: float) -> str:
@@ -55,6 +63,7 @@ class ConsoleReporter:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._steps, self._last_line = 1, 0
+        self._patience = 0
         self._validation = ""
 
     def began(self, setup: Setup, step: int) -> None:
@@ -62,6 +71,7 @@ class ConsoleReporter:
         self.close()  # of a run that failed
         recipe = setup.recipe
         self._steps, self._last_line = recipe.training.steps, step
+        self._patience = recipe.validation.patience
         self._validation = ""
         name = f"{recipe.name} · {recipe.weighter.name} · seed {recipe.seed}"
         data = set_label(recipe.data.name)
@@ -117,7 +127,8 @@ class ConsoleReporter:
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Show the last validation score beside the progress from now on."""
         mark = " (best)" if best else ""
-        self._validation = f"  validation {figure(score)} at step {step}{mark}"
+        said = figure(score.mean, score.interval, score.metric)
+        self._validation = f"  validation {said} at step {step}{mark}"
 
     def tested(self, done: int, total: int) -> None:
         """Move the progress bar over the test tasks."""
@@ -125,17 +136,32 @@ class ConsoleReporter:
             self._bar.update(self._task, completed=done, total=total, description="testing")
 
     def ended(self, summary: Summary) -> None:
-        """Close the progress bar and print the test scores."""
+        """Close the progress bar and print the best validation and the test scores."""
         self.close()
         best = summary.validation
-        chosen = "" if best is None else f", parameters of step {best.step} (best validation)"
-        for name, score in summary.test.items():
+        if summary.steps < self._steps:
             say(
                 self.console,
-                f"  test on {name}: {_outcome(score)} over {score.tasks} tasks, worst tenth "
-                f"{percent(score.worst_tenth)}, {summary.timing.training_seconds:.0f} s of "
+                f"  stopped early, at step {summary.steps} of {self._steps}: no new best in the "
+                f"last {self._patience} validations (validation.patience)",
+            )
+        chosen = ""
+        if best is not None:
+            metric = summary.score.metric
+            value = metric.text(metric.goodness(best.score))  # of a loss the negative is kept
+            chosen = f", parameters of step {best.step} (best validation, {value})"
+        for name, score in summary.test.items():
+            metric = score.metric
+            say(
+                self.console,
+                f"  test on {name}: {figure(score.mean, score.interval, metric)} over "
+                f"{score.tasks} tasks{left_out(score.main.left_out, metric)}, worst tenth "
+                f"{metric.text(score.worst_tenth)}, {summary.timing.training_seconds:.0f} s of "
                 f"training{chosen}",
             )
+            if score.others:
+                said = (figure(o.mean, o.interval, m, named=True) for m, o in score.others.items())
+                say(self.console, f"    {', '.join(said)}")
 
     def close(self) -> None:
         """Stop the progress bar and restore the terminal, also after an error."""
@@ -149,15 +175,7 @@ def _progress(record: WindowRecord) -> str:
     if not isinstance(record, StepRecord):
         return ""
     text = "" if record.loss is None else f"loss {record.loss:.3f}"
-    return text if record.accuracy is None else f"{text} accuracy {percent(record.accuracy)}"
-
-
-def _outcome(score: ScoreSummary) -> str:
-    """Return the mean of a test as text, with its interval where it is an accuracy."""
-    if not score.is_accuracy:
-        return f"loss {score.mean:.4f}"
-    width = score.interval if math.isfinite(score.interval) else 0.0  # of a single task
-    return f"{percent(score.mean)} +-{100 * width:.1f}"
+    return text if record.accuracy is None else f"{text} accuracy {ACCURACY.text(record.accuracy)}"
 
 
 GRID_LINES = 2
@@ -177,10 +195,7 @@ class ConsoleWatcher:
         """Move the progress bar of the run, or print a line now and then."""
         if isinstance(event, Ended):
             self._drop(name)
-            figures = ", ".join(
-                percent(test.mean) if test.is_accuracy else f"{test.mean:.4f}"
-                for test in event.test.values()
-            )
+            figures = ", ".join(test.metric.text(test.mean) for test in event.test.values())
             self._say(f"{name}: ended, test {figures}")
             return
         if isinstance(event, Failed):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from towpath.cli.arguments import add_force
+from towpath.cli.arguments import add_data_root, add_force
 from towpath.cli.parser import Commands, add_command
 from towpath.wording import say
 
@@ -27,6 +27,7 @@ def add(commands: Commands) -> None:
         "--paper", action="store_true", help="the paper's own figures and tables, from its recipes"
     )
     add_force(parser, "a file that is no report of ours")
+    add_data_root(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -35,6 +36,13 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
     out = Path(arguments.out)
     folders = [Path(folder) for folder in arguments.folders]
-    for line in write_report(folders, out, of_paper=arguments.paper, force=arguments.force):
+    missing = write_report(
+        folders,
+        out,
+        of_paper=arguments.paper,
+        force=arguments.force,
+        data_root=arguments.data_root,
+    )
+    for line in missing:
         say(console, line)
     say(console, f"The report is in {out}")

@@ -1,7 +1,7 @@
 """Contact sheets, to see what a split, its classes and its tasks look like."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -18,6 +18,7 @@ _MARGIN = 8
 _TITLE = 20
 _LABEL = (120, 400)  # pixels that names may take
 _TILE = 42  # small images are enlarged to about this
+Take = Callable[[int, NDArray[np.int64]], NDArray[np.uint8]]
 SHEET_SIGNATURE = b"Software\0towpath"
 """bytes by which a contact sheet made by towpath is recognised"""
 
@@ -86,7 +87,11 @@ def split_sheet(pool: ClassPool, rows: int = 16, columns: int = 20) -> Image.Ima
 
 
 def class_sheet(
-    pool: ClassPool, positions: Sequence[int], title: str, columns: int = 20
+    pool: ClassPool,
+    positions: Sequence[int],
+    title: str,
+    columns: int = 20,
+    take: Take | None = None,
 ) -> Image.Image:
     """Draw a sheet with a row of images for each of some classes.
 
@@ -95,11 +100,12 @@ def class_sheet(
         positions: the classes, as indices into `pool.classes`, from top to bottom.
         title: what is written above them.
         columns: how many images of each class, at most.
+        take: returns images of a class, by its position and their rows; None for the pool's own.
     """
     lines: list[tuple[str, list[Image.Image | None]]] = []
     for position in positions:
         entry = pool.classes[position]
-        shown = pool.take(position, range(min(columns, entry.count)))
+        shown = (take or pool.take)(position, np.arange(min(columns, entry.count)))
         lines.append((entry.name, [_tile(pixels, pool.ink_is_one) for pixels in shown]))
     return _small(_sheet(title, lines), pool.image_shape[0] == 1, pool.ink_is_one)
 

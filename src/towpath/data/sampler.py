@@ -189,7 +189,7 @@ class EpisodeSampler:
     def _pixels(
         self, classes: tuple[int, ...], rows: tuple[NDArray[np.int64], ...]
     ) -> torch.Tensor:
-        taken = [self._take(position, own) for position, own in zip(classes, rows, strict=True)]
+        taken = [self.take(position, own) for position, own in zip(classes, rows, strict=True)]
         # One pass over the bytes and one over the floats; division keeps 255 at exactly 1.
         return torch.from_numpy(np.concatenate(taken)).to(torch.float32).div_(255.0)
 
@@ -207,7 +207,13 @@ class EpisodeSampler:
         owners, own_rows = self._moved.classes[position][rows], self._moved.rows[position][rows]
         return list(zip(owners.tolist(), own_rows.tolist(), strict=True))
 
-    def _take(self, position: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def take(self, position: int, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return images of a class as tasks have them: where noise is in the pool, some of others.
+
+        Args:
+            position: the class, as an index into the pool's classes.
+            rows: which of its images, numbered 0..count-1.
+        """
         if self._moved is None:
             return self.pool.take(position, rows)
         return self._moved.take(self.pool, position, rows)

@@ -18,10 +18,11 @@ GROUP_FREQUENCIES = ("auto", "uniform", "size", "zipf")
 
 @dataclass(frozen=True)
 class EpisodeSpec:
-    """A distribution over few-shot tasks.
+    """A distribution over few-shot tasks, of images or, where it says images, of rows of a table.
 
     Attributes:
-        ways: classes in a task.
+        ways: classes in a task; a regression has none and does not use it. Its shots and query are
+            those of the whole task.
         shots: support images a class: a number; a pair `(low, high)`, one k for the whole task,
             uniform, both ends included; or `"any"`, the any-shot setting: with probability 0.5
             every class draws its own k from 1..50, else one k serves all classes, and k is capped
@@ -31,7 +32,8 @@ class EpisodeSpec:
         groups: how often a group is drawn: `"uniform"`; `"size"`, by its number of classes;
             `"zipf"`, proportional to `1 / rank**zipf_exponent`, the largest group first; or a
             mapping from group to weight (groups left out are never drawn). `"auto"` is uniform
-            within a group and, across groups, by size: every class alike.
+            within a group and, across groups, by size: every class alike. Of a table, it is every
+            task alike, and `within_group` has no meaning: a task is of one group.
         label_noise: how much is made wrong on purpose, 0 to 1: a fraction of the tasks, of the
             images or of the classes, as `noise_kind` says.
         noise_kind: what is made wrong. `"query"` and `"support"`: that fraction of the tasks has

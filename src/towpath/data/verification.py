@@ -4,6 +4,7 @@ A zip that was packed again has the same images under another checksum, so a che
 the official one is no error.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -55,14 +56,15 @@ def verify(name: str, root: str | Path | None = None) -> Report:
     if not present(name, folder):
         # The error of the loader says what is missing and how to get it.
         SETS[name].load(root=folder, split="test")
-    return {
+    checks: dict[str, Callable[[Path], Report]] = {
         "glyphs": _verify_glyphs,
         "omniglot": _verify_omniglot,
         "mini-imagenet": _verify_mini_imagenet,
         "cub": _verify_cub,
         "toxcast": partial(_verify_assays, "toxcast"),
         "chembl": partial(_verify_assays, "chembl"),
-    }[name](folder)
+    }
+    return checks[name](folder)
 
 
 def _checksum_line(name: str, path: Path) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from towpath.runs.plain import count_at, object_of, plain_json, text_at
+from towpath.runs.plain import Json, count_at, object_of, plain_json, text_at
 from towpath.runs.scores import ScoreSummary
 
 
@@ -52,7 +52,13 @@ KINDS: Mapping[str, type[Event]] = {
 def event_line(event: Event) -> str:
     """Return the event as one line of JSON."""
     kind = next(name for name, known in KINDS.items() if isinstance(event, known))
-    return json.dumps(plain_json({"kind": kind, **asdict(event)})) + "\n"
+    if isinstance(event, Ended):
+        content: dict[str, Json] = {
+            "test": {name: score.as_json() for name, score in event.test.items()}
+        }
+    else:
+        content = asdict(event)
+    return json.dumps(plain_json({"kind": kind, **content})) + "\n"
 
 
 def event_of_line(line: str) -> Event:

@@ -21,9 +21,11 @@ from towpath.distributed.ranks import ALONE, Ranks
 from towpath.flat import Layout
 from towpath.learners import Learner
 from towpath.losses import Loss
+from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
 from towpath.objective.evaluation import Curvature, Evaluation
 from towpath.objective.gradients import Answers, Known, Rows
+from towpath.objective.measuring import Row, measured, shared
 from towpath.objective.source import FunctionTasks, LearnerTasks, Part, TaskSource
 from towpath.objective.task import (
     Params,
@@ -205,6 +207,39 @@ class Objective:
             known.watched,
             answers.updates,
         )
+
+    def measure(
+        self,
+        params: Params,
+        tasks: Sequence[Any],
+        metrics: Sequence[Metric],
+        *,
+        seed: int = 0,
+        first: int = 0,
+    ) -> dict[Metric, list[float]]:
+        """Compute metrics of the tasks after adaptation, without gradients.
+
+        Args:
+            params: the parameters by name.
+            tasks: any number of tasks, at least one.
+            metrics: the metrics to compute.
+            seed: seed of the tasks' own random draws.
+            first: number of the first task where these are a part of a list, for their draws.
+
+        Returns:
+            the metrics that suit all of the tasks, each with its value on every task; NaN where it
+            is undefined.
+        """
+        leaves = _leaves(params)
+
+        def ask(function: TaskFunction, i: int, drawn_from: int | None) -> Row:
+            """Return the metrics of task i."""
+            graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from)
+            return measured(graph, self.loss, metrics)
+
+        own, device = self.ranks.own(len(tasks)), _device(leaves)
+        rows = collected(self.source, ask, own, Draws(seed, first), device, list)
+        return shared(rows, metrics, len(tasks), self.ranks, device)
 
     def product(
         self,

@@ -17,6 +17,7 @@ from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.statistics import StatisticsUpdate, noted_updates
 from towpath.losses import Loss
+from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
 
@@ -32,6 +33,7 @@ class Graph:
 
     leaves: Params
     outputs: Tensor
+    targets: Tensor
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
@@ -121,9 +123,8 @@ def forward(
         raise
     accuracy = None
     if kind.classifies and not targets.is_floating_point():
-        hits = kind.rows(outputs.detach()).argmax(-1) == targets.reshape(-1)
-        accuracy = hits.to(loss.dtype).mean()
-    return Graph(leaves, outputs, loss, accuracy, watched, updates)
+        accuracy = hits(kind.rows(outputs.detach()), targets).to(loss.dtype).mean()
+    return Graph(leaves, outputs, targets, loss, accuracy, watched, updates)
 
 
 @torch.no_grad()

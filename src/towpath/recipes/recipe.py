@@ -8,9 +8,10 @@ is called once for what a user wrote: from then on the recipe travels as this va
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from towpath.data import EpisodeSpec
+from towpath.metrics import MetricName
 from towpath.recipes.component import Component, Options
 from towpath.recipes.mix import mix_shares
 from towpath.recipes.typed import RecipeError, options_for, within_ranges
@@ -81,6 +82,9 @@ class Test:
     tasks: Annotated[int, Range(2, 10**7)] = 600
     also: list[str] = field(default_factory=list)
     """further data sets whose test split is used as well (out of domain)"""
+    metric: Literal["auto"] | MetricName = "auto"
+    """the main metric, by which validation chooses parameters and methods are compared; auto is
+    accuracy for classes and R2 for regression. The other metrics that suit stand beside it."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class Recipe:
     """number of tasks computed side by side, one thread each; no result depends on it"""
     device: str = "cpu"
     dtype: str = "float32"
-    """type of parameters and images; float64 for experiments about rounding"""
+    """type of parameters and inputs; float64 for experiments about rounding"""
 
     @classmethod
     def of(cls, mapping: Mapping[str, object]) -> "Recipe":

@@ -2,19 +2,23 @@
 
 A task's trust is its weight divided by the mean of its mini-batch. Where a weighter gives every
 task the same weight, its loss is judged instead. Classes and groups are ranked by what they do to
-the tasks that they are part of (`towpath.reports.ranking`). Where it is known which tasks were
+the tasks that they are part of (`towpath.reports.ranking`): to their weights, or to their losses
+where these tell the classes apart better. Where it is known which tasks were
 mislabelled on purpose, the area under the ROC curve measures how well the order finds them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from towpath.data.pool import NO_GROUP
-from towpath.reports.ranking import Effect, area_under_curve, effects
+from towpath.data.registry import SETS
+from towpath.metrics import area_under_curve
+from towpath.recipes.recipe import Recipe
+from towpath.reports.ranking import Effect, Ranking, ranking
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
 
@@ -29,6 +33,7 @@ class Signal:
     """What tasks are judged by: their weights or their losses."""
 
     name: str
+    singular: str
     column: str
     """heading of its column"""
     of: Callable[[JudgedTask], float | None]
@@ -43,8 +48,10 @@ class Signal:
         return self.worst * value
 
 
-WEIGHTS = Signal("weights", "weight / mean", lambda task: task.trust, -1, "trusted least")
-LOSSES = Signal("losses", "loss / mean", lambda task: task.loss, 1, "with the highest losses")
+WEIGHTS = Signal("weights", "weight", "weight / mean", lambda task: task.trust, -1, "trusted least")
+LOSSES = Signal(
+    "losses", "loss", "loss / mean", lambda task: task.loss, 1, "with the highest losses"
+)
 SIGNALS = {signal.name: signal for signal in (WEIGHTS, LOSSES)}
 
 
@@ -60,28 +67,57 @@ class Audit:
     """whether a task that was not mislabelled on purpose is known to be right"""
     reason: str = ""
     """why these values are judged, where it is not obvious"""
+    rivals: tuple[Signal, ...] = ()
+    """signals by which classes may be ranked instead, if they tell them apart better"""
 
     def value(self, task: JudgedTask) -> float:
         """Return the value by which a task is judged."""
-        value = self.signal.of(task)
-        return 1.0 if value is None else value
+        return _value(task, self.signal)
 
     def labels(self, task: JudgedTask) -> str:
-        """Return what is known of a task's labels: wrong, clean or unknown."""
+        """Return what is known of a task: wrong, off target, clean or unknown."""
         if task.mislabelled:
-            return "wrong"
+            return "off target" if task.info.get("off_target") else "wrong"
         return "clean" if self.labels_known else "unknown"
 
     @property
     def area_under_curve(self) -> float | None:
         """The chance that a mislabelled task comes before a clean one; None if unknown."""
-        order = [-self.signal.suspicion(self.value(task)) for task in self.tasks]
-        return area_under_curve(order, [task.mislabelled for task in self.tasks])
+        bad = [task.mislabelled for task in self.tasks]
+        if not any(bad) or all(bad):
+            return None
+        return area_under_curve(
+            [self.signal.suspicion(self.value(task)) for task in self.tasks], bad
+        )
 
     @cached_property
+    def _by_class(self) -> dict[Signal, Ranking]:
+        amounts = [dict.fromkeys(units(task), 1.0) for task in self.tasks]
+        return {
+            signal: ranking([_value(task, signal) for task in self.tasks], amounts)
+            for signal in (self.signal, *self.rivals)
+        }
+
+    @cached_property
+    def class_signal(self) -> Signal:
+        """What classes and groups are ranked by: the signal that tells the classes apart best."""
+        return max(self._by_class, key=lambda signal: self._by_class[signal].reliability)
+
+    @property
+    def class_reason(self) -> str:
+        """Why classes are ranked by another signal than tasks; empty where they are not."""
+        if self.class_signal is self.signal:
+            return ""
+        best, own = (self._by_class[s].reliability for s in (self.class_signal, self.signal))
+        return (
+            f"Classes are ranked by {self.class_signal.name}, which tell them apart better than "
+            f"{self.signal.name} do (reliability {best:.2f} against {own:.2f})."
+        )
+
+    @property
     def classes(self) -> list[Effect]:
         """The classes of the tasks, or the names of table tasks, the most suspect first."""
-        return self._ranked([dict.fromkeys(units(task), 1.0) for task in self.tasks])
+        return self._ordered(self._by_class[self.class_signal])
 
     @cached_property
     def groups(self) -> list[Effect]:
@@ -92,7 +128,8 @@ class Audit:
         shares = [group_shares(task) for task in self.tasks]
         if len({name for own in shares for name in own}) < 2:
             return []
-        return self._ranked(shares)
+        values = [_value(task, self.class_signal) for task in self.tasks]
+        return self._ordered(ranking(values, shares))
 
     def suspects(self) -> list[Effect]:
         """Return the classes whose whole interval is on the suspect side of the average task."""
@@ -100,18 +137,41 @@ class Audit:
 
     def is_suspect(self, effect: Effect) -> bool:
         """Return whether the whole interval is on the suspect side of the average task."""
-        away = self.signal.suspicion(effect.value) - self.signal.suspicion(effect.mean)
+        signal = self.class_signal
+        away = signal.suspicion(effect.value) - signal.suspicion(effect.mean)
         return effect.differs and away > 0
 
-    def _ranked(self, amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
-        found = effects([self.value(task) for task in self.tasks], amounts)
-        return found if self.signal.worst < 0 else found[::-1]
+    def _ordered(self, found: Ranking) -> list[Effect]:
+        return found.effects if self.class_signal.worst < 0 else found.effects[::-1]
+
+
+def _value(task: JudgedTask, signal: Signal) -> float:
+    """Return the value of a task; that of an average one where it is not known."""
+    value = signal.of(task)
+    return 1.0 if value is None else value
+
+
+def labels_known(recipe: Recipe) -> bool:
+    """Return whether a task that was not made wrong on purpose is known to be right.
+
+    It is where noise was added to a set that is published as clean; of a folder or table of the
+    user's, or of data as they are, nobody knows.
+    """
+    noisy = recipe.episodes.label_noise > 0 or bool(recipe.data.options.get("mix"))
+    return noisy and recipe.data.name in SETS
 
 
 def units(task: JudgedTask) -> tuple[str, ...]:
     """Return the names that are ranked: a task's classes, or the one table column that it is."""
     name = task.info.get("task")
     return (str(name),) if name else task.classes
+
+
+def class_names(task: JudgedTask) -> str:
+    """Return the names of a task's classes for people, without a group that all of them share."""
+    prefix = f"{task.group}/"
+    shared = bool(task.group) and all(name.startswith(prefix) for name in task.classes)
+    return ", ".join(name.removeprefix(prefix) if shared else name for name in task.classes)
 
 
 def group_shares(task: JudgedTask) -> dict[str, float]:
@@ -138,8 +198,8 @@ def audit(
     Args:
         records: the records of the run.
         last: number of steps to audit, counted from the end; None for all.
-        by: what to judge tasks by; None for the weights, or for the losses where all weights are
-            equal and say nothing.
+        by: what to judge tasks and classes by; None for the weights of tasks, or for the losses
+            where all weights are equal and say nothing, and for the better of the two for classes.
         labels_known: whether tasks that were not mislabelled on purpose are known to be right; not
             so for a folder of the user's.
 
@@ -156,7 +216,8 @@ def audit(
     if signal is LOSSES:
         tasks = [task for task in tasks if task.loss is not None] or tasks
     steps = weighed[0].step, weighed[-1].step
-    found = Audit(tasks, *steps, signal, labels_known, reason)
+    rivals = (LOSSES,) if by is None and signal is not LOSSES else ()
+    found = Audit(tasks, *steps, signal, labels_known, reason, rivals)
     tasks.sort(key=lambda task: -signal.suspicion(found.value(task)))
     return found
 

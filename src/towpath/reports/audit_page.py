@@ -1,9 +1,8 @@
 """An audit as one HTML page: classes, groups and tasks to check again, with their pictures."""
 
-import base64
 from collections.abc import Sequence
 
-from towpath.reports.audit import Audit
+from towpath.reports.audit import Audit, class_names
 from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table
 from towpath.reports.number_text import number
 from towpath.reports.page import render
@@ -37,9 +36,13 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
     chapter = Chapter(
         "audit",
         f"What to check again: {title}",
-        " ".join(filter(None, (result.reason, method(result)))),
+        " ".join(filter(None, (result.reason, result.class_reason, method(result)))),
         audit_finding(result),
-        [f"steps {result.first_step} to {result.last_step}", f"judged by {result.signal.name}"],
+        [
+            f"steps {result.first_step} to {result.last_step}",
+            f"classes by {result.class_signal.name}",
+            f"tasks by {result.signal.name}",
+        ],
         missing,
         sections,
     )
@@ -50,7 +53,7 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
 
 def method(result: Audit) -> str:
     """Return one sentence on how classes are ranked."""
-    return METHOD.format(what=result.signal.name)
+    return METHOD.format(what=result.class_signal.name)
 
 
 def audit_finding(result: Audit) -> str:
@@ -66,38 +69,43 @@ def audit_finding(result: Audit) -> str:
 
 
 def _worse(result: Audit) -> str:
-    return "trusted less" if result.signal.worst < 0 else "having higher losses"
+    return "trusted less" if result.class_signal.worst < 0 else "having higher losses"
+
+
+def _caveat(result: Audit) -> str:
+    """Return what a high loss cannot tell; empty where weights are judged."""
+    if result.class_signal.worst < 0:
+        return ""
+    return " A high loss does not tell a wrong class from a hard one: look at its images."
 
 
 def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
     """Make the section on classes, with images of those to look at first."""
     blocks: list[Block] = []
     shown = [effect.name for effect in result.classes[:CLASSES_SHOWN]]
-    content = drawn.class_picture(shown, "The classes to look at first") if drawn else None
+    content = drawn.class_picture(shown, "the first images of each class") if drawn else None
     if content:
         text = "Rows from top to bottom: " + ", ".join(shown) + "."
-        blocks.append(_picture("The classes to look at first", content, text))
-    folders = {name: drawn.class_folder(name) for name in shown} if drawn else {}
-    blocks.append(_effects(result, result.classes, "class", folders))
+        blocks.append(Picture.of("The classes to look at first", content, text))
+    blocks.append(_effects(result, result.classes, "class"))
     return Section(
         "classes",
         "Classes",
-        f"The {result.signal.name[:-1]} of a task that has the class, when its other classes are "
-        f"average; 1 is {UNIFORM[result.signal.name]}. A class is suspect where its whole interval "
-        "lies on the wrong side of the average task.",
+        f"The {result.class_signal.singular} of a task that has the class, when its other classes "
+        f"are average; 1 is {UNIFORM[result.class_signal.name]}. A class is suspect where its "
+        f"whole interval lies on the wrong side of the average task.{_caveat(result)}",
         blocks,
     )
 
 
 def groups_section(result: Audit) -> Section:
     """Make the section on groups of classes."""
-    lead = f"The {result.signal.name[:-1]} of a task with classes of one group only."
-    return Section("groups", "Groups", lead, [_effects(result, result.groups, "group", {})])
+    lead = f"The {result.class_signal.singular} of a task with classes of one group only."
+    return Section("groups", "Groups", lead, [_effects(result, result.groups, "group")])
 
 
-def _effects(result: Audit, ranked: Sequence[Effect], what: str, folders: dict[str, str]) -> Table:
+def _effects(result: Audit, ranked: Sequence[Effect], what: str) -> Table:
     top = max((effect.value for effect in ranked), default=1.0)
-    has_folders = any(folders.values())
     rows = []
     for effect in ranked[:ROWS]:
         suspect = result.is_suspect(effect)
@@ -108,11 +116,8 @@ def _effects(result: Audit, ranked: Sequence[Effect], what: str, folders: dict[s
             Cell(str(effect.tasks)),
             Cell("suspect" if suspect else "not clear", "bad" if suspect else "quiet"),
         ]
-        if has_folders:
-            cells.append(Cell(folders.get(effect.name, ""), "quiet text"))
         rows.append(cells)
-    columns = [what, result.signal.column, "95% interval", "tasks", "verdict"]
-    columns += ["folder"] if has_folders else []
+    columns = [what, result.class_signal.column, "95% interval", "tasks", "verdict"]
     left = len(ranked) - ROWS
     note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
     mean = ranked[0].mean if ranked else 1.0
@@ -135,7 +140,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
     rows = []
     for rank, task in picks:
         labels = result.labels(task)
-        kind = {"wrong": "bad", "clean": "good"}.get(labels, "quiet")
+        kind = {"wrong": "bad", "off target": "bad", "clean": "good"}.get(labels, "quiet")
         rows.append(
             [
                 Cell(str(rank), "head"),
@@ -143,7 +148,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
                 Cell(labels, kind),
                 Cell(str(task.step)),
                 Cell(task.group or "–", "text"),
-                Cell(", ".join(task.classes) or "–", "quiet text"),
+                Cell(class_names(task) or "–", "quiet text"),
             ]
         )
     columns = ["rank", result.signal.column, "labels", "step", "group", "classes"]
@@ -155,7 +160,7 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
         if content:
             name = f"Rank {rank}: {result.signal.column} {number(result.value(task), 2)}, "
             name += f"labels {result.labels(task)}"
-            blocks.append(_picture(name, content, _files(drawn.task_files(task.info))))
+            blocks.append(Picture.of(name, content, _files(drawn.task_files(task.info))))
     if not blocks:
         blocks.append(Note("No task was judged.", "missing"))
     return Section(
@@ -167,14 +172,19 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
     )
 
 
-def _picture(title: str, content: bytes, note: str) -> Picture:
-    return Picture(title, "data:image/png;base64," + base64.b64encode(content).decode(), note)
-
-
 def _files(parts: Sequence[ClassFiles]) -> str:
-    """Return the files of a task as text, class by class."""
+    """Return the files of a task as text, class by class, each folder named once."""
     lines = []
     for part in parts:
-        support, query = (", ".join(files) for files in (part.support, part.query))
-        lines.append(f"{part.name}: support {support}; query {query}")
+        files = (*part.support, *part.query)
+        folder = files[0].rpartition("/")[0] if files else ""
+        below = f"{folder}/" if folder and all(f.startswith(f"{folder}/") for f in files) else ""
+        said = [
+            ", ".join(file.removeprefix(below) for file in own)
+            for own in (part.support, part.query)
+        ]
+        sets = [
+            f"{name} {text}" for name, text in zip(("support", "query"), said, strict=True) if text
+        ]
+        lines.append(f"{below or part.name or 'rows'}: {'; '.join(sets)}")
     return "Files. " + ". ".join(lines) + "." if lines else ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from towpath.reports.audit import Audit
+from towpath.reports.audit import Audit, class_names
 from towpath.reports.ranking import Effect
 from towpath.reports.redrawn import Redrawn
 from towpath.runs.judged import JudgedTask
@@ -17,6 +17,7 @@ COLUMNS = (
     "kind",
     "rank",
     "name",
+    "by",
     "value",
     "low",
     "high",
@@ -43,10 +44,11 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
     """
     steps = f"steps {result.first_step} to {result.last_step}"
     table = Table(
-        title=f"Which {what} to check first: {result.signal.words}, {steps}", title_justify="left"
+        title=f"Which {what} to check first: {result.class_signal.words}, {steps}",
+        title_justify="left",
     )
-    for name in (what, result.signal.column, "95% interval", "tasks", "suspect"):
-        table.add_column(name)
+    for name in (what, result.class_signal.column, "95% interval", "tasks", "suspect"):
+        table.add_column(name, overflow="fold")
     for effect in ranked[:rows]:
         table.add_row(
             _plain(effect.name),
@@ -63,14 +65,14 @@ def tasks_table(result: Audit, rows: int) -> Table:
     steps = f"steps {result.first_step} to {result.last_step}"
     table = Table(title=f"Training tasks {result.signal.words}, {steps}", title_justify="left")
     for name in (result.signal.column, "step", "task", "group", "classes", "labels"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for task in result.tasks[:rows]:
         table.add_row(
             f"{result.value(task):.2f}",
             str(task.step),
             str(task.index),
             _plain(task.group or ""),
-            _plain(", ".join(task.classes)),
+            _plain(class_names(task)),
             result.labels(task),
         )
     return table
@@ -108,6 +110,7 @@ def _effect_cells(result: Audit, kind: str, rank: int, effect: Effect, files: st
         kind,
         str(rank),
         name,
+        result.class_signal.name,
         *figures,
         str(effect.tasks),
         suspect,
@@ -126,6 +129,7 @@ def _task_cells(result: Audit, rank: int, task: JudgedTask, drawn: Redrawn | Non
         "task",
         str(rank),
         spreadsheet_cell(", ".join(task.classes)),
+        result.signal.name,
         f"{result.value(task):.4f}",
         "",
         "",

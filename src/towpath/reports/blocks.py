@@ -1,5 +1,6 @@
 """The building blocks of a page, which the HTML template lays out."""
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -64,6 +65,17 @@ class Picture:
     """the image itself, as a `data:` address"""
     note: str = ""
     block = "picture"
+
+    @classmethod
+    def of(cls, title: str, png: bytes, note: str = "") -> "Picture":
+        """Return the block of a PNG file.
+
+        Args:
+            title: what the picture shows.
+            png: content of the file.
+            note: what is in it, for those who want to know more.
+        """
+        return cls(title, f"data:image/png;base64,{base64.b64encode(png).decode()}", note)
 
 
 @dataclass(frozen=True)

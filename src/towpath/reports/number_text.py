@@ -1,5 +1,7 @@
 """Numbers as the page writes them: scores, durations and p-values as text."""
 
+from towpath.metrics import Metric
+
 
 def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
     """Return a number with `digits` decimals, or a dash for None and NaN.
@@ -12,13 +14,37 @@ def number(value: float | None, digits: int = 1, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
 
 
-def score_text(value: float, metric: str) -> str:
-    """Return an accuracy in per cent, or a loss as it is, as text.
+def score_text(value: float, metric: Metric) -> str:
+    """Return the value of a metric as text, in per cent where the metric is shown so.
 
-    >>> score_text(0.5, "accuracy"), score_text(0.5, "loss")
+    >>> from towpath.metrics import ACCURACY, LOSS
+    >>> score_text(0.5, ACCURACY), score_text(0.5, LOSS)
     ('50.0 %', '0.500')
     """
-    return f"{number(100 * value)} %" if metric == "accuracy" else number(value, 3)
+    return f"{figure_text(value, metric)}{' %' if metric.percent else ''}"
+
+
+def figure_text(value: float, metric: Metric, sign: bool = False) -> str:
+    """Return the value of a metric, or a difference of two, without its unit.
+
+    Args:
+        value: the value.
+        metric: the metric.
+        sign: whether a plus is shown.
+    """
+    return number(metric.scale * value, metric.decimals, sign)
+
+
+def interval_text(mean: float, interval: float, metric: Metric, sign: bool = False) -> str:
+    """Return a mean with the half-width of its interval, without the unit.
+
+    Args:
+        mean: the mean of the metric, or of a difference.
+        interval: the half-width of its interval.
+        metric: the metric.
+        sign: whether a plus is shown before the mean.
+    """
+    return f"{figure_text(mean, metric, sign)} ±{figure_text(interval, metric)}"
 
 
 def seconds_text(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """One HTML file from run folders: no script, no network, no date, so always the same bytes."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -9,10 +10,11 @@ from markupsafe import Markup
 from towpath.files import Output
 from towpath.recipes.typed import RecipeError
 from towpath.reports.blocks import Chapter, Section
+from towpath.reports.redrawn import Redrawn
 from towpath.reports.replaced import run_digests, sentence_on_replaced
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
-from towpath.reports.sections.episodes import episodes_section
+from towpath.reports.sections.episodes import Redraw, episodes_section
 from towpath.reports.sections.made import made_section
 from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
@@ -22,13 +24,15 @@ from towpath.reports.sections.race import race_section
 from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.theory import theory_section
 from towpath.reports.sections.weights import weights_section
+from towpath.runs.folder import RunFolder
 from towpath.runs.read_studies import read_studies
+from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 
 REPORT_SIGNATURE = b'<meta name="generator" content="towpath">'
 MADE_BY = (
-    "Made by <code>towpath report</code> from run folders alone. Rebuilding it from the same "
-    "folders gives the same file."
+    "Made by <code>towpath report</code> from run folders; pictures of tasks are drawn from their "
+    "data. Rebuilding it from the same folders and data gives the same file."
 )
 SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     results_section,
@@ -39,14 +43,19 @@ SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     race_section,
     planner_section,
     probes_section,
-    episodes_section,
     theory_section,
     made_section,
 )
+EPISODES_AT = SECTIONS.index(theory_section)
 
 
 def write_report(
-    paths: Sequence[Path], out: Path, *, of_paper: bool = False, force: bool = False
+    paths: Sequence[Path],
+    out: Path,
+    *,
+    of_paper: bool = False,
+    force: bool = False,
+    data_root: str | Path | None = None,
 ) -> list[str]:
     """Write the report on some run or comparison folders; return sentences for the user.
 
@@ -57,6 +66,7 @@ def write_report(
         out: the HTML file. An older report there is replaced, any other file only with `force`.
         of_paper: whether to show the paper's figures and tables instead of a chapter per study.
         force: whether to replace a file that is no report.
+        data_root: the data folder, for pictures of tasks.
     """
     if out.is_dir():
         raise RecipeError(f"{out} is a folder; expected a file to write, as in report.html")
@@ -67,7 +77,7 @@ def write_report(
         chapters = [paper_chapter(studies)]
         title = "The paper's figures and tables"
     else:
-        chapters = [study_chapter(study) for study in studies]
+        chapters = [study_chapter(study, partial(redrawn, data_root)) for study in studies]
         title = ", ".join(chapter.title for chapter in chapters)
     replaced = sentence_on_replaced(out, studies)
     output.write(render(title, chapters, run_digests(studies)).encode())
@@ -81,8 +91,29 @@ def write_report(
     return lines if replaced is None else [*lines, replaced]
 
 
-def study_chapter(study: Study) -> Chapter:
-    """Make the chapter of the page that presents a study."""
+def redrawn(data_root: str | Path | None, run: RunData) -> Redrawn | str:
+    """Return a run's tasks, to be drawn again, or a sentence on why they cannot be.
+
+    Args:
+        data_root: the data folder.
+        run: the run.
+    """
+    folder = RunFolder(run.path)
+    if not run.has_digests:
+        return "the run keeps no digest of its data, so that they may be others by now."
+    try:
+        return Redrawn.of(folder, data_root)
+    except ValueError as error:
+        return " ".join(str(error).split())
+
+
+def study_chapter(study: Study, redraw: Redraw) -> Chapter:
+    """Make the chapter of the page that presents a study.
+
+    Args:
+        study: the study.
+        redraw: draws the tasks of a run again, for pictures of them.
+    """
     recipe = study.recipe
     badges = []
     if study.synthetic:
@@ -96,11 +127,17 @@ def study_chapter(study: Study) -> Chapter:
         badges.append("small form of the recipe")
     if not all(run.finished for run in study.all) or study.missing:
         badges.append("not finished")
-    made = [make(study) for make in SECTIONS]
-    sections: list[Section] = [section for section in made if section is not None]
+    sections = [make(study) for make in SECTIONS]
+    sections.insert(EPISODES_AT, episodes_section(study, redraw))
     about = recipe.about if recipe else ""
     return Chapter(
-        study.name, study.title, about, finding(study), badges, missing_in(study), sections
+        study.name,
+        study.heading,
+        about,
+        finding(study),
+        badges,
+        missing_in(study),
+        [section for section in sections if section is not None],
     )
 
 
@@ -119,7 +156,7 @@ def render(title: str, chapters: Sequence[Chapter], runs: str = "", made_by: str
     Args:
         title: title of the page.
         chapters: what is on it.
-        runs: the digests of its runs, for the head of the page.
+        runs: the digests of its runs, which stand in its head.
         made_by: the words at its foot, as HTML.
     """
     environment = Environment(

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
-from scipy.stats import rankdata
 
 Array: TypeAlias = NDArray[np.float64]
 NORMAL_95 = 1.959964
@@ -61,13 +60,36 @@ class Effect:
         return abs(self.value - self.mean) > self.half
 
 
-def effects(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
-    """Estimate the effect of every class, or group, of some tasks; the lowest value comes first.
+@dataclass(frozen=True)
+class Ranking:
+    """The effects of all classes, or of all groups, the lowest value first."""
+
+    effects: list[Effect]
+    reliability: float
+    """share of the spread between the estimates that is not their uncertainty: near 1 where the
+    classes are told apart, near 0 where the values say little about them"""
+
+
+def ranking(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> Ranking:
+    """Estimate the effect of every class, or group, of some tasks.
 
     Args:
         values: the value of each task.
         amounts: for each task, how much of each class (1 for each that it has) or of each group
             (the share of the task's classes) is in it; a task with nothing in it is left out.
+    """
+    found = effects(values, amounts)
+    spread = float(np.var([effect.value for effect in found])) if found else 0.0
+    doubt = float(np.mean([(effect.half / NORMAL_95) ** 2 for effect in found])) if found else 0.0
+    return Ranking(found, spread / (spread + doubt) if spread else 0.0)
+
+
+def effects(values: Sequence[float], amounts: Sequence[Mapping[str, float]]) -> list[Effect]:
+    """Return the effects of `ranking` without their reliability, the lowest value first.
+
+    Args:
+        values: the value of each task.
+        amounts: for each task, how much of each name is in it.
     """
     used = [i for i, own in enumerate(amounts) if own]
     if not used:
@@ -122,18 +144,3 @@ def _posterior(X: sparse.csr_matrix, y: Array) -> tuple[Array, Array]:
     b = V @ (r / (d + penalty))
     spread = (V**2) @ (sigma2 / (d + penalty))
     return b, np.sqrt(spread)
-
-
-def area_under_curve(scores: Sequence[float], bad: Sequence[bool]) -> float | None:
-    """Return the chance that a bad one has a lower score than a good one; None without both.
-
-    Args:
-        scores: the value of each; ties count half.
-        bad: which of them are bad.
-    """
-    wrong = np.asarray(bad, dtype=bool)
-    if not wrong.any() or wrong.all():
-        return None
-    ranks = rankdata([-score for score in scores])
-    n_bad, n_good = int(wrong.sum()), int((~wrong).sum())
-    return float((ranks[wrong].sum() - n_bad * (n_bad + 1) / 2) / (n_bad * n_good))

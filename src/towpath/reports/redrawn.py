@@ -20,8 +20,8 @@ from towpath.runs.records import TaskInfo
 from towpath.training.same_data import check_data
 from towpath.training.setup import Setup, prepare
 
-IMAGES_A_CLASS = 10
-"""query images of a class that the picture of a task shows, at most"""
+IMAGES_A_CLASS, IMAGES_IN_A_ROW = 10, 16
+"""images of a class that pictures show at most: query images of a task, and any of the class"""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,10 @@ class Redrawn:
     def picture(self, info: TaskInfo) -> bytes | None:
         """Return a PNG of a task, a row for each class; None where it has no images."""
         episode, pool = self.episode(info), self.pool
-        if episode is None or pool is None or episode.support_x.ndim != 4:
+        if episode is None or episode.support_x.ndim != 4:
             return None
-        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one=pool.ink_is_one))
+        ink_is_one = pool is not None and pool.ink_is_one
+        return png(episode_sheet(episode, IMAGES_A_CLASS, ink_is_one=ink_is_one))
 
     def class_picture(self, names: Collection[str], title: str) -> bytes | None:
         """Return a PNG with a row of images for each of these classes; None without any.
@@ -89,12 +90,14 @@ class Redrawn:
             names: names of classes, from top to bottom.
             title: what is written above them.
         """
-        pool = self.pool
-        if pool is None:
+        sampler = own_stream(self.setup.windows.sampler)
+        if not isinstance(sampler, EpisodeSampler):
             return None
-        position = {entry.name: i for i, entry in enumerate(pool.classes)}
+        position = {entry.name: i for i, entry in enumerate(sampler.pool.classes)}
         found = [position[name] for name in names if name in position]
-        return png(class_sheet(pool, found, title)) if found else None
+        if not found:
+            return None
+        return png(class_sheet(sampler.pool, found, title, IMAGES_IN_A_ROW, sampler.take))
 
     def class_folder(self, name: str) -> str:
         """Return the folder that the images of a class are in; empty where it is not known."""

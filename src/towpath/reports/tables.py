@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from towpath.runs.comparison import Comparison
+from towpath.metrics import Metric
+from towpath.runs.comparison import Comparison, MetricOutcome
+from towpath.runs.differences import SeedDifferences
 
 
 def comparison_table(result: Comparison) -> Table:
@@ -13,7 +15,7 @@ def comparison_table(result: Comparison) -> Table:
     table = Table(title=f"{result.title}: {len(result.seeds)} seed(s)", title_justify="left")
     table.add_column("weighter")
     for test in result.tests:
-        table.add_column(f"{test}\naccuracy %", justify="right")
+        table.add_column(f"{test}\n{_heading(result.metric(test))}", justify="right")
         table.add_column(f"minus {result.baseline}\n(95% interval)", justify="right")
     table.add_column("worst\ntenth", justify="right")
     table.add_column("wrong : clean\nweight", justify="right")
@@ -34,17 +36,16 @@ def _row(result: Comparison, label: str) -> list[str]:
     cells = [label + partly if len(runs) < len(result.seeds) else label]
     for test in result.tests:
         scores = [summary.test[test] for summary in summaries]
-        scale = 100.0 if scores[0].is_accuracy else 1.0
-        mean = scale * _mean([score.mean for score in scores])
+        metric = scores[0].metric
+        mean = _mean([score.mean for score in scores])
         of_each = _mean([score.interval for score in scores])  # comparisons of 0.1 have no other
         width = result.intervals.get(label, {}).get(test, of_each)
-        width = width if math.isfinite(width) else 0.0  # a single test task has no interval
-        cells += [f"{mean:.1f} ±{scale * width:.1f}", _change(result, label, test, scale)]
+        cells += [_with_interval(mean, width, metric), _change(result, label, test, metric)]
     ratios = [s.weight_by_label.ratio for s in summaries if s.weight_by_label]
     overheads = [run.overhead for run in runs if run.overhead]
     return [
         *cells,
-        f"{100 * _mean([summary.score.worst_tenth for summary in summaries]):.1f}",
+        summaries[0].score.metric.shown(_mean([s.score.worst_tenth for s in summaries])),
         f"{_mean(ratios):.2f} : 1" if ratios else "-",
         f"{_mean([summary.evaluations for summary in summaries]):.0f}",
         f"{_mean([summary.timing.training_seconds for summary in summaries]):.0f}",
@@ -52,16 +53,55 @@ def _row(result: Comparison, label: str) -> list[str]:
     ]
 
 
-def _change(result: Comparison, label: str, test: str, scale: float) -> str:
+def metrics_table(result: Comparison) -> Table | None:
+    """Return a table of the metrics beside the main ones; None where there are none."""
+    if not any(result.other_metrics(test) for test in result.tests):
+        return None
+    table = Table(title=f"{result.title}: other metrics", title_justify="left")
+    table.add_column("test set")
+    table.add_column("metric")
+    table.add_column("weighter")
+    table.add_column("mean\n(95% interval)", justify="right")
+    table.add_column(f"minus {result.baseline}\n(95% interval)", justify="right")
+    table.add_column("left out", justify="right")
+    for test in result.tests:
+        for metric in result.other_metrics(test):
+            for label in result.weighters:
+                found = result.others.get(label, {}).get(test, {}).get(metric)
+                if found is not None:
+                    is_base = label == result.baseline
+                    table.add_row(test, _heading(metric), label, *_cells(found, metric, is_base))
+    return table
+
+
+def _cells(found: MetricOutcome, metric: Metric, is_base: bool) -> list[str]:
+    change = "-" if is_base else _difference(found.difference, metric)
+    return [_with_interval(found.mean, found.interval, metric), change, str(found.left_out)]
+
+
+def _heading(metric: Metric) -> str:
+    return f"{metric.words} %" if metric.percent else metric.words
+
+
+def _with_interval(mean: float, width: float, metric: Metric) -> str:
+    width = width if math.isfinite(width) else 0.0  # a single test task has no interval
+    return f"{metric.shown(mean)} ±{metric.shown(width)}"
+
+
+def _change(result: Comparison, label: str, test: str, metric: Metric) -> str:
     """Return the paired difference from the baseline, pooled over seeds, as text."""
     if label == result.baseline:
         return "-"
-    difference = result.differences.get(label, {}).get(test)
+    return _difference(result.differences.get(label, {}).get(test), metric)
+
+
+def _difference(difference: SeedDifferences | None, metric: Metric) -> str:
+    """Return a difference as text; the mark tells one that is not significant."""
     if difference is None:
         return "not run"
     pooled = difference.pooled
     mark = "" if pooled.excludes_zero else " (n.s.)"
-    return f"{scale * pooled.mean:+.1f} ±{scale * pooled.interval:.1f}{mark}"
+    return f"{metric.shown(pooled.mean, sign=True)} ±{metric.shown(pooled.interval)}{mark}"
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -10,23 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from towpath.data.registry import is_synthetic
 from towpath.files import write
+from towpath.metrics import Metric, metric_named
 from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.comparison_spec import ComparisonSpec
+from towpath.runs.differences import SeedDifferences
 from towpath.runs.plain import (
     Json,
     JsonObject,
     count_at,
+    figure_at,
     json_file,
     known_at,
     number_at,
     object_of,
     text_at,
 )
-from towpath.runs.scores import Score, SeedDifferences
+from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
+from towpath.runs.task_values import TaskValues
 
 RESULT = "comparison.json"
 BASELINE = "uniform"
@@ -62,6 +68,39 @@ class ComparedRun:
         )
 
 
+@dataclass(frozen=True)
+class MetricOutcome:
+    """A metric of a weighter on a test set, over its finished seeds."""
+
+    mean: float
+    interval: float
+    """half-width of the 95% interval over test tasks, each task being its mean over seeds"""
+    left_out: int = 0
+    """number of test tasks on which the metric is undefined"""
+    difference: SeedDifferences | None = None
+    """difference from the baseline; None for the baseline itself"""
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the plain values from which `from_json` makes the outcome."""
+        return {
+            "mean": self.mean,
+            "interval": self.interval,
+            "left_out": self.left_out,
+            "difference": None if self.difference is None else self.difference.as_json(),
+        }
+
+    @classmethod
+    def from_json(cls, content: JsonObject) -> "MetricOutcome":
+        """Return the outcome that a file holds; raise TypeError or KeyError if incomplete."""
+        found = content["difference"]
+        return cls(
+            figure_at(content, "mean"),
+            figure_at(content, "interval"),
+            count_at(content, "left_out"),
+            None if found is None else SeedDifferences.from_json(object_of(found, "a difference")),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """The content of `comparison.json`: finished runs, and their differences from the baseline."""
@@ -76,10 +115,13 @@ class Comparison:
     """label of the weighter that the others are compared with"""
     runs: Sequence[ComparedRun]
     differences: Mapping[str, Mapping[str, SeedDifferences]]
-    """differences from the baseline, by label and test set"""
+    """differences of the main metric from the baseline, by label and test set"""
     intervals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """half-widths of the 95% intervals of the weighters' means, by label and test set; comparisons
     of towpath 0.1 have none, nor has a single test task"""
+    others: Mapping[str, Mapping[str, Mapping[Metric, MetricOutcome]]] = field(default_factory=dict)
+    """the metrics beside the main one, by label and test set; empty where accuracy and loss are all
+    that the test tasks have"""
 
     @property
     def title(self) -> str:
@@ -95,9 +137,19 @@ class Comparison:
         """Return the finished runs of the weighter with this label, one for each seed."""
         return [run for run in self.runs if run.label == label]
 
+    def metric(self, test: str) -> Metric:
+        """Return the main metric of a test set."""
+        return self.runs[0].summary.test[test].metric
+
+    def other_metrics(self, test: str) -> list[Metric]:
+        """Return the metrics of a test set beside the main one."""
+        return list(
+            dict.fromkeys(metric for sets in self.others.values() for metric in sets.get(test, {}))
+        )
+
     def as_json(self) -> dict[str, Json]:
         """Return the plain values from which `from_json` makes the comparison."""
-        return {
+        content: dict[str, Json] = {
             "recipe": self.recipe,
             "synthetic": self.synthetic,
             "weighters": self.weighters,
@@ -110,6 +162,15 @@ class Comparison:
             },
             "intervals": {label: dict(sets) for label, sets in self.intervals.items()},
         }
+        if self.others:
+            content["others"] = {
+                label: {
+                    name: {metric.name: one.as_json() for metric, one in by_metric.items()}
+                    for name, by_metric in sets.items()
+                }
+                for label, sets in self.others.items()
+            }
+        return content
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "Comparison":
@@ -134,6 +195,16 @@ class Comparison:
             intervals={
                 label: {name: number_at(one, name) for name in one}
                 for label, one in _objects(content.get("intervals", {}))
+            },
+            others={
+                label: {
+                    name: {
+                        metric_named(key): MetricOutcome.from_json(one)
+                        for key, one in _objects(by_metric)
+                    }
+                    for name, by_metric in sets.items()
+                }
+                for label, sets in _objects(content.get("others", {}))
             },
         )
 
@@ -216,13 +287,18 @@ def compared(comparison: ComparisonSpec | Path) -> Comparison:
             if label != baseline
         },
         intervals={label: _intervals(own) for label, own in scores.items() if own},
+        others={
+            label: others
+            for label, own in scores.items()
+            if (others := _others(own, scores[baseline] if label != baseline else {}))
+        },
     )
 
 
 def _intervals(own: Mapping[int, Mapping[str, Score]]) -> dict[str, float]:
     """Return the interval of a weighter's mean over its seeds, by test set."""
     by_set = {
-        name: Score.interval_over_seeds([scores[name] for scores in own.values()])
+        name: TaskValues.interval_over_seeds([scores[name].main for scores in own.values()])
         for name in next(iter(own.values()))
     }
     return {name: width for name, width in by_set.items() if math.isfinite(width)}
@@ -236,8 +312,42 @@ def _differences(
     result: dict[str, SeedDifferences] = {}
     for name in own[both[0]] if both else ():
         difference = SeedDifferences.between(
-            {seed: own[seed][name] for seed in both}, {seed: base[seed][name] for seed in both}
+            {seed: own[seed][name].main for seed in both},
+            {seed: base[seed][name].main for seed in both},
         )
-        assert difference is not None
-        result[name] = difference
+        if difference is not None:  # else the metric is undefined on every task
+            result[name] = difference
     return result
+
+
+def _others(
+    own: Mapping[int, Mapping[str, Score]], base: Mapping[int, Mapping[str, Score]]
+) -> dict[str, dict[Metric, MetricOutcome]]:
+    """Return the metrics beside the main one by test set; empty where there are none.
+
+    Args:
+        own: the scores of a weighter, by seed and test set.
+        base: those of the baseline; empty where the weighter is the baseline.
+    """
+    result: dict[str, dict[Metric, MetricOutcome]] = {}
+    for name in next(iter(own.values())) if own else ():
+        for metric in dict.fromkeys(m for scores in own.values() for m in scores[name].others):
+            values, theirs = _of_metric(own, name, metric), _of_metric(base, name, metric)
+            result.setdefault(name, {})[metric] = MetricOutcome(
+                mean=float(np.mean([one.mean for one in values.values()])),
+                interval=TaskValues.interval_over_seeds(list(values.values())),
+                left_out=next(iter(values.values())).left_out,
+                difference=SeedDifferences.between(values, theirs),
+            )
+    return result
+
+
+def _of_metric(
+    scores: Mapping[int, Mapping[str, Score]], test: str, metric: Metric
+) -> dict[int, TaskValues]:
+    """Return a metric on a test set by seed, without runs of a release that did not have it."""
+    return {
+        seed: by_set[test].of(metric)
+        for seed, by_set in scores.items()
+        if metric in by_set[test].by_metric
+    }

@@ -1,7 +1,8 @@
 """The trust that weights express in tasks: each weight divided by the mean of its mini-batch.
 
-Losses are judged alike. Trusted tasks are known to be right and are not judged: they count in the
-means, and nowhere else.
+Trusted tasks are known to be right and are not judged: they count in the mean of the weights, and
+nowhere else. Losses are relative to the mean of the judged tasks, because those of trusted tasks,
+which are seen again and again, fall.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ class JudgedTask:
     """weight divided by the mini-batch's mean; 0 where all weights of the mini-batch are 0"""
     info: TaskInfo
     loss: float | None = None
-    """loss divided by the mini-batch's mean; None for a task that was muted"""
+    """loss divided by the mean of the mini-batch's judged tasks; None for a muted task"""
 
     @property
     def mislabelled(self) -> bool:
@@ -63,13 +64,14 @@ class JudgedTask:
 def judged(record: StepRecord) -> Iterator[JudgedTask]:
     """Yield the tasks of a mini-batch that are not trusted ones, in their order."""
     mean = sum(record.weights) / len(record.weights)
-    known = [loss for loss in record.losses if loss is not None]
+    rows = zip(record.weights, record.losses, record.tasks, strict=True)
+    own = [row for row in rows if not row[2].get("trusted")]
+    known = [loss for _, loss, _ in own if loss is not None]
     usual = sum(known) / len(known) if known else 0.0
-    for weight, loss, info in zip(record.weights, record.losses, record.tasks, strict=True):
-        if not info.get("trusted"):
-            trust = weight / mean if mean else 0.0
-            relative = loss / usual if loss is not None and usual else None
-            yield JudgedTask(record.step, trust, info, relative)
+    for weight, loss, info in own:
+        trust = weight / mean if mean else 0.0
+        relative = loss / usual if loss is not None and usual else None
+        yield JudgedTask(record.step, trust, info, relative)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from towpath.runs.run_data import Check, PlanLine, RunData
 
 def read_run(path: Path) -> RunData:
     """Read the run in a folder, as far as it got; what is missing is noted, never raised."""
-    run = RunData(path.resolve().name)
+    run = RunData(path.resolve().name, path=path)
     folder = RunFolder(path)
     if (path / CONFIG).is_file():
         try:

@@ -1,13 +1,15 @@
-"""The numbers of a study: final accuracy, paired differences, cost, and steps to a given score."""
+"""The numbers of a study: test scores, paired differences, cost, and steps to a given score."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from towpath.metrics import Metric
+from towpath.runs.differences import PairedDifference, SeedDifferences
 from towpath.runs.run_data import Check, RunData
-from towpath.runs.scores import PairedDifference, Score, SeedDifferences
 from towpath.runs.smoothing import ENOUGH_TO_SMOOTH, moving_average
 from towpath.runs.study import Study
+from towpath.runs.task_values import TaskValues
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class WeighterResult:
     """The result of a weighter on a test set, over its finished seeds."""
 
     label: str
-    metric: str
+    metric: Metric
     mean: float
     interval: float
     """half-width of the 95% interval over test tasks, each task being its mean over seeds"""
@@ -25,11 +27,8 @@ class WeighterResult:
     difference: PairedDifference | None
     """difference from the baseline on the same tasks and seeds; None for the baseline itself"""
     paired_seeds: int
-
-    @property
-    def scale(self) -> float:
-        """The factor for display: accuracies are shown in per cent, losses as they are."""
-        return 100.0 if self.metric == "accuracy" else 1.0
+    left_out: int = 0
+    """number of the tasks on which the metric is undefined"""
 
 
 def test_sets(study: Study) -> list[str]:
@@ -37,12 +36,24 @@ def test_sets(study: Study) -> list[str]:
     return list(dict.fromkeys(name for run in study.all for name in run.scores))
 
 
-def results(study: Study, test: str) -> dict[str, WeighterResult]:
-    """Return the result on a test set of each weighter that has a finished run."""
+def other_metrics(study: Study, test: str) -> list[Metric]:
+    """Return the metrics of a test set beside the main one."""
+    scores = [run.scores[test] for run in study.all if test in run.scores]
+    return list(dict.fromkeys(metric for score in scores for metric in score.others))
+
+
+def results(study: Study, test: str, metric: Metric | None = None) -> dict[str, WeighterResult]:
+    """Return the result on a test set of each weighter that has a finished run.
+
+    Args:
+        study: the runs to compare.
+        test: the test set.
+        metric: the metric of the results; None for the main one.
+    """
     found: dict[str, WeighterResult] = {}
-    base = _by_seed(study, study.baseline, test)
+    base = _by_seed(study, study.baseline, test, metric)
     for label in study.labels:
-        own = _by_seed(study, label, test)
+        own = _by_seed(study, label, test, metric)
         if not own:
             continue
         scores = list(own.values())
@@ -51,21 +62,37 @@ def results(study: Study, test: str) -> dict[str, WeighterResult]:
             label=label,
             metric=scores[0].metric,
             mean=float(np.mean([score.mean for score in scores])),
-            interval=Score.interval_over_seeds(scores),
+            interval=TaskValues.interval_over_seeds(scores),
             by_seed=tuple(score.mean for score in scores),
             worst_tenth=float(np.mean([score.worst_tenth for score in scores])),
             tasks=len(scores[0].values),
             difference=None if differences is None else differences.pooled,
             paired_seeds=0 if differences is None else len(differences.seeds),
+            left_out=scores[0].left_out,
         )
     return found
 
 
-def _by_seed(study: Study, label: str, test: str) -> dict[int, Score]:
-    """Return scores by seed, without those on another number of tasks than the study's first."""
-    counts = [len(run.scores[test].values) for run in study.all if test in run.scores]
+def _by_seed(study: Study, label: str, test: str, metric: Metric | None) -> dict[int, TaskValues]:
+    """Return a metric by seed, without scores on another number of tasks than the study's first.
+
+    Args:
+        study: the runs to compare.
+        label: the weighter.
+        test: the test set.
+        metric: the metric; None for the main one of the study's first score.
+    """
+    all_scores = [run.scores[test] for run in study.all if test in run.scores]
+    if not all_scores:
+        return {}
+    first = all_scores[0]
+    wanted = first.metric if metric is None else metric
     scores = {run.seed: run.scores[test] for run in study.runs.get(label, ()) if test in run.scores}
-    return {seed: score for seed, score in scores.items() if len(score.values) == counts[0]}
+    return {
+        seed: score.of(wanted)
+        for seed, score in scores.items()
+        if wanted in score.by_metric and len(score.values) == len(first.values)
+    }
 
 
 @dataclass(frozen=True)
@@ -110,7 +137,7 @@ def _per_step(run: RunData) -> float:
 
 @dataclass(frozen=True)
 class Reached:
-    """When a weighter reached the final validation accuracy of the baseline."""
+    """When a weighter reached the final validation score of the baseline."""
 
     label: str
     seeds: int
@@ -139,10 +166,10 @@ def reached(study: Study) -> tuple[dict[int, float], dict[str, Reached]]:
             continue
         hits: list[tuple[RunData, Check]] = []
         for run in runs:
-            better = 1 if run.checks[0].metric == "accuracy" else -1
+            good = run.checks[0].metric.goodness
             goal = targets[run.seed]
             for check, (_, level) in zip(run.checks, curve(run), strict=True):
-                if better * level >= better * goal:
+                if good(level) >= good(goal):
                     hits.append((run, check))
                     break
         seconds = [c.seconds for _, c in hits if c.seconds is not None]

@@ -2,7 +2,9 @@
 
 from array import array
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
 from towpath.runs.made_with import MadeWith
 from towpath.runs.plan_statistics import PlanStatistics
@@ -23,7 +25,7 @@ class Check:
     """seconds of training so far, without the validations"""
     tasks: int
     """tasks trained on so far"""
-    metric: str
+    metric: Metric
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class RunData:
     largest_loss: float = 0.0
     last: list[StepRecord] = field(default_factory=list)
     """records of the last window that was trained on"""
+    path: Path = Path()
+    """the run's folder"""
 
     @property
     def finished(self) -> bool:

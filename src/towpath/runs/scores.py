@@ -1,149 +1,242 @@
-"""Scores of a learner on fixed tasks: mean, interval, and differences task by task.
+"""Scores of a learner on fixed tasks: the metrics of each task, and their means with intervals."""
 
-Methods are always compared on the same tasks, so a difference is taken task by task before it is
-averaged: its interval is much narrower than those of the two means.
-"""
-
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
 
+from towpath.metrics import ACCURACY, LOSS, Metric, metric_named
 from towpath.runs.plain import (
     Json,
     JsonObject,
+    count_at,
     figure_at,
     figures_at,
     object_of,
     text_at,
 )
+from towpath.runs.task_values import Array, TaskValues
 
-Array = npt.NDArray[np.float64]
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """The figures of one metric over fixed tasks."""
+
+    mean: float
+    interval: float
+    """half-width of the 95% interval of the mean"""
+    worst_tenth: float
+    left_out: int = 0
+    """number of tasks on which the metric is undefined"""
+
+    @classmethod
+    def of(cls, one: TaskValues) -> "MetricSummary":
+        """Summarise a metric's values on some tasks."""
+        return cls(one.mean, one.interval, one.worst_tenth, one.left_out)
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the plain values from which `from_json` makes the figures."""
+        content: dict[str, Json] = {
+            "mean": self.mean,
+            "interval": self.interval,
+            "worst_tenth": self.worst_tenth,
+        }
+        return content | ({"left_out": self.left_out} if self.left_out else {})
+
+    @classmethod
+    def from_json(cls, content: JsonObject) -> "MetricSummary":
+        """Return the figures that a file holds; only the mean is required."""
+        return cls(
+            mean=figure_at(content, "mean"),
+            interval=figure_at({"interval": None, **content}, "interval"),
+            worst_tenth=figure_at({"worst_tenth": None, **content}, "worst_tenth"),
+            left_out=count_at({"left_out": 0, **content}, "left_out"),
+        )
 
 
 @dataclass(frozen=True)
 class ScoreSummary:
     """The figures of a score that a summary and a validation record keep."""
 
-    mean: float
-    interval: float
-    """half-width of the 95% interval of the mean"""
-    worst_tenth: float
+    main: MetricSummary
+    metric: Metric
+    """the main metric, that of `main`"""
     tasks: int
     loss: float
-    metric: str
-    """accuracy or loss: the metric of `mean`, `interval` and `worst_tenth`"""
+    others: Mapping[Metric, MetricSummary] = field(default_factory=dict)
+    """the metrics beside the main one; empty where these are accuracy and loss alone"""
 
     @property
-    def is_accuracy(self) -> bool:
-        """Whether the figures are accuracies rather than losses."""
-        return self.metric == "accuracy"
+    def mean(self) -> float:
+        """The mean of the main metric over the tasks."""
+        return self.main.mean
+
+    @property
+    def interval(self) -> float:
+        """The half-width of the 95% interval of the mean."""
+        return self.main.interval
+
+    @property
+    def worst_tenth(self) -> float:
+        """The mean of the main metric over the worst tenth of the tasks."""
+        return self.main.worst_tenth
+
+    def of(self, metric: Metric) -> MetricSummary | None:
+        """Return the figures of a metric; None where the score does not have it."""
+        return self.main if metric == self.metric else self.others.get(metric)
 
     def as_json(self) -> dict[str, Json]:
         """Return the plain values from which `from_json` makes the summary."""
-        return {
-            "mean": self.mean,
-            "interval": self.interval,
-            "worst_tenth": self.worst_tenth,
+        content: dict[str, Json] = {
+            **self.main.as_json(),
             "tasks": self.tasks,
             "loss": self.loss,
-            "metric": self.metric,
+            "metric": self.metric.name,
         }
+        if self.others:
+            content["others"] = {one.name: said.as_json() for one, said in self.others.items()}
+        return content
 
     @classmethod
     def from_json(cls, content: JsonObject) -> "ScoreSummary":
         """Return the summary that a file holds; only mean and metric are required."""
         tasks = content.get("tasks", 0)
+        others = object_of(content.get("others", {}), "the other metrics by name")
         return cls(
-            mean=figure_at(content, "mean"),
-            interval=figure_at({"interval": None, **content}, "interval"),
-            worst_tenth=figure_at({"worst_tenth": None, **content}, "worst_tenth"),
+            main=MetricSummary.from_json(content),
+            metric=metric_named(text_at(content, "metric")),
             tasks=tasks if isinstance(tasks, int) else 0,
             loss=figure_at({"loss": None, **content}, "loss"),
-            metric=text_at(content, "metric"),
+            others={
+                metric_named(name): MetricSummary.from_json(object_of(one, "a metric"))
+                for name, one in others.items()
+            },
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """The loss of each task and, where the tasks have classes, the accuracy."""
+    """The metrics of each task, one of which is the main one, by which methods are compared.
 
-    accuracies: Array | None
-    losses: Array
+    Example:
+        >>> import numpy as np
+        >>> from towpath.metrics import ACCURACY, LOSS
+        >>> score = Score({ACCURACY: np.array([0.5, 1.0]), LOSS: np.array([0.7, 0.1])})
+        >>> score.mean, score.of(LOSS).worst_tenth
+        (0.75, 0.7)
+    """
+
+    by_metric: Mapping[Metric, Array]
+    """the value of each task, by metric; NaN where a metric is undefined. The loss is always
+    there."""
+    chosen: Metric | None = None
+    """the main metric; None for the first"""
+
+    @property
+    def metric(self) -> Metric:
+        """The main metric."""
+        return next(iter(self.by_metric)) if self.chosen is None else self.chosen
+
+    @property
+    def losses(self) -> Array:
+        """The loss of each task."""
+        return self.by_metric[LOSS]
+
+    @property
+    def accuracies(self) -> Array | None:
+        """The accuracy of each task; None where the tasks have no classes."""
+        return self.by_metric.get(ACCURACY)
+
+    def of(self, metric: Metric) -> TaskValues:
+        """Return the values of one metric; raise KeyError if the score does not have it."""
+        return TaskValues.of(metric, self.by_metric[metric], self.losses)
+
+    @property
+    def main(self) -> TaskValues:
+        """The values of the main metric."""
+        return self.of(self.metric)
+
+    @property
+    def others(self) -> list[Metric]:
+        """The metrics beside the main one; the loss only where it is not the only one."""
+        others = [metric for metric in self.by_metric if metric != self.metric]
+        return [] if others == [LOSS] else others
 
     @property
     def values(self) -> Array:
-        """The figures that are compared: accuracies where there are classes, losses otherwise."""
-        return self.losses if self.accuracies is None else self.accuracies
-
-    @property
-    def metric(self) -> str:
-        """The metric that `values` are: "accuracy" or "loss"."""
-        return "loss" if self.accuracies is None else "accuracy"
+        """The main metric of each task."""
+        return self.by_metric[self.metric]
 
     @property
     def mean(self) -> float:
-        """The mean of `values` over all tasks."""
-        return float(self.values.mean())
+        """The mean of the main metric over the tasks on which it is defined."""
+        return self.main.mean
 
     @property
     def interval(self) -> float:
         """The half-width of the 95% interval of the mean."""
-        return half_width(self.values)
-
-    @classmethod
-    def interval_over_seeds(cls, scores: Sequence["Score"]) -> float:
-        """Return the half-width of the 95% interval of the mean over tasks and seeds.
-
-        The seeds are averaged task by task first: their tasks are the same, so that they are not
-        so many independent tasks. Infinite for a single task.
-        """
-        if len({len(score.values) for score in scores}) > 1:
-            return float(np.mean([score.interval for score in scores]))
-        return half_width(np.mean([score.values for score in scores], axis=0))
+        return self.main.interval
 
     @property
     def worst_tenth(self) -> float:
-        """The mean of `values` over the worst tenth of the tasks, at least one."""
-        count = max(1, len(self.values) // 10)
-        ordered = np.sort(self.values)
-        worst = ordered[:count] if self.accuracies is not None else ordered[-count:]
-        return float(worst.mean())
+        """The mean of the main metric over the worst tenth of the tasks, at least one."""
+        return self.main.worst_tenth
 
     def summary(self) -> ScoreSummary:
         """Return the figures of this score that a summary file keeps."""
         return ScoreSummary(
-            mean=self.mean,
-            interval=self.interval,
-            worst_tenth=self.worst_tenth,
-            tasks=len(self.values),
-            loss=float(self.losses.mean()),
+            main=MetricSummary.of(self.main),
             metric=self.metric,
+            tasks=len(self.losses),
+            loss=float(self.losses.mean()),
+            others={metric: MetricSummary.of(self.of(metric)) for metric in self.others},
         )
 
     def as_json(self) -> dict[str, Json]:
-        """Return the plain values from which `from_json` makes the score."""
-        accuracies = None if self.accuracies is None else self.accuracies.tolist()
-        return {"accuracies": accuracies, "losses": self.losses.tolist()}
+        """Return the plain values from which `from_json` makes the score.
+
+        Accuracies and losses stand where every release looks for them; other metrics, and a main
+        metric that is neither, are added beside.
+        """
+        accuracies = self.accuracies
+        content: dict[str, Json] = {
+            "accuracies": None if accuracies is None else accuracies.tolist(),
+            "losses": self.losses.tolist(),
+        }
+        more = {
+            metric.name: values.tolist()
+            for metric, values in self.by_metric.items()
+            if metric not in (ACCURACY, LOSS)
+        }
+        if more:
+            content["metrics"] = more
+        if self.metric != (LOSS if accuracies is None else ACCURACY):
+            content["main"] = self.metric.name
+        return content
 
     @classmethod
     def from_json(cls, content: JsonObject, where: str) -> "Score":
-        """Return the score that a file holds; raise TypeError or KeyError if it holds none.
+        """Return the score that a file holds; raise TypeError, KeyError or ValueError if none.
 
         Args:
             content: what `as_json` returned.
             where: name of the test set, for the message.
         """
-        losses = figures_at(content, "losses")
-        accuracies = None if content["accuracies"] is None else figures_at(content, "accuracies")
-        if not losses or (accuracies is not None and len(accuracies) != len(losses)):
+        more = object_of(content.get("metrics", {}), "the values of each metric")
+        found = {metric_named(name): figures_at(more, name) for name in more}
+        if content["accuracies"] is not None:
+            found = {ACCURACY: figures_at(content, "accuracies"), **found}
+        found[LOSS] = figures_at(content, "losses")
+        if not found[LOSS] or len({len(values) for values in found.values()}) > 1:
             raise TypeError(f"{where}: not one number for each test task")
+        main = LOSS if content["accuracies"] is None else ACCURACY
+        if "main" in content:
+            main = metric_named(text_at(content, "main"))
+        if main not in found:
+            raise TypeError(f"{where}: no values of its main metric {main.name}")
         return cls(
-            None if accuracies is None else np.asarray(accuracies, dtype=np.float64),
-            np.asarray(losses, dtype=np.float64),
+            {metric: np.asarray(values, dtype=np.float64) for metric, values in found.items()},
+            main,
         )
 
 
@@ -160,107 +253,3 @@ def scores_from_json(content: JsonObject) -> dict[str, Score]:
         name: Score.from_json(object_of(score, "the score on a test set"), name)
         for name, score in content.items()
     }
-
-
-@dataclass(frozen=True)
-class PairedDifference:
-    """The mean of a - b over the same tasks, its 95% interval and its two-sided p-value."""
-
-    mean: float
-    interval: float
-    p_value: float
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether the 95% interval does not contain zero."""
-        return abs(self.mean) > self.interval
-
-    def as_json(self) -> dict[str, Json]:
-        """Return the plain values from which `from_json` makes the difference."""
-        return {
-            "mean": self.mean,
-            "interval": self.interval,
-            "p_value": self.p_value,
-            "excludes_zero": self.excludes_zero,
-        }
-
-    @classmethod
-    def from_json(cls, content: JsonObject) -> "PairedDifference":
-        """Return the difference that a file holds; an interval stored as null is infinite."""
-        interval = figure_at(content, "interval")
-        return cls(
-            mean=figure_at(content, "mean"),
-            interval=math.inf if math.isnan(interval) else interval,
-            p_value=figure_at(content, "p_value"),
-        )
-
-
-@dataclass(frozen=True)
-class SeedDifferences:
-    """Paired differences of two methods that were run with the same seeds."""
-
-    pooled: PairedDifference
-    """difference of each task's mean over seeds"""
-    seeds: Mapping[int, PairedDifference]
-    """difference of each seed by itself"""
-
-    @classmethod
-    def between(
-        cls, one: Mapping[int, Score], other: Mapping[int, Score]
-    ) -> "SeedDifferences | None":
-        """Return `one - other` for the seeds that both have; None if they share none."""
-        rows = {seed: one[seed].values - other[seed].values for seed in one if seed in other}
-        if not rows:
-            return None
-        by_task = np.mean(list(rows.values()), axis=0)
-        return cls(
-            paired_difference(by_task, np.zeros_like(by_task)),
-            {seed: paired_difference(row, np.zeros_like(row)) for seed, row in rows.items()},
-        )
-
-    def as_json(self) -> dict[str, Json]:
-        """Return the plain values from which `from_json` makes the differences."""
-        seeds = {str(seed): one.as_json() for seed, one in self.seeds.items()}
-        return {**self.pooled.as_json(), "seeds": seeds}
-
-    @classmethod
-    def from_json(cls, content: JsonObject) -> "SeedDifferences":
-        """Return the differences that a file holds; raise TypeError or KeyError if it has none."""
-        seeds = object_of(content["seeds"], "a difference for each seed")
-        return cls(
-            PairedDifference.from_json(content),
-            {
-                int(seed): PairedDifference.from_json(object_of(one, "a difference"))
-                for seed, one in seeds.items()
-            },
-        )
-
-
-def half_width(values: Sequence[float] | Array) -> float:
-    """Return the half-width of a mean's 95% interval (Student's t); infinite for one value."""
-    n = len(values)
-    if n < 2:
-        return math.inf
-    quantile = float(stats.t.ppf(0.975, n - 1))
-    return quantile * float(np.std(values, ddof=1)) / math.sqrt(n)
-
-
-def paired_difference(a: Array, b: Array) -> PairedDifference:
-    """Return the difference a - b, taken task by task, with Student's paired t-test.
-
-    A single task is no evidence: its p-value is 1.
-    """
-    if len(a) != len(b):
-        raise ValueError(
-            f"Found {len(a)} and {len(b)} tasks; expected the same tasks in both runs. Evaluate "
-            "both with the same number of tasks and the same seed."
-        )
-    difference = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    mean, width = float(difference.mean()), half_width(difference)
-    n = len(difference)
-    if n < 2 or mean == 0.0:
-        return PairedDifference(mean, width, 1.0)
-    error = float(np.std(difference, ddof=1)) / math.sqrt(n)
-    if error == 0.0:
-        return PairedDifference(mean, width, 0.0)
-    return PairedDifference(mean, width, 2.0 * float(stats.t.sf(abs(mean) / error, n - 1)))

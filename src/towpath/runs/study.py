@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from towpath.data.registry import is_synthetic
+from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.runs.comparison import BASELINE
 from towpath.runs.run_data import RunData
@@ -17,6 +18,12 @@ class Study:
     runs: dict[str, list[RunData]]
     """the runs of each label, in the order in which they are shown"""
     missing: list[str] = field(default_factory=list)
+
+    @property
+    def heading(self) -> str:
+        """The title for people: the recipe and, where its name does not say it, the data."""
+        data = set_label(self.recipe.data.name) if self.recipe else ""
+        return self.title if data.lower() in self.title.lower() else f"{self.title} on {data}"
 
     @property
     def labels(self) -> list[str]:

@@ -52,7 +52,7 @@ class BestValidation:
     """The validation by which the tested parameters were chosen."""
 
     score: float
-    """an accuracy, or a negated loss, so that larger is better"""
+    """the main metric, negated where smaller is better (a loss), so that larger is better"""
     step: int
 
 

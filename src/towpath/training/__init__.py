@@ -7,8 +7,9 @@ from towpath.lazy import exports
 if TYPE_CHECKING:
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import RecipeError
+    from towpath.runs.differences import PairedDifference, paired_difference
     from towpath.runs.folder import RunFolder
-    from towpath.runs.scores import PairedDifference, Score, paired_difference
+    from towpath.runs.scores import Score
     from towpath.training.deploy import TrainedLearner, load
     from towpath.training.errors import TrainingStoppedError
     from towpath.training.evaluation import evaluate
@@ -38,7 +39,8 @@ __getattr__, __dir__ = exports(
     __name__,
     {
         "towpath.training.deploy": ("TrainedLearner", "load"),
-        "towpath.runs.scores": ("PairedDifference", "Score", "paired_difference"),
+        "towpath.runs.differences": ("PairedDifference", "paired_difference"),
+        "towpath.runs.scores": ("Score",),
         "towpath.training.evaluation": ("evaluate",),
         "towpath.runs.folder": ("RunFolder",),
         "towpath.training.errors": ("TrainingStoppedError",),

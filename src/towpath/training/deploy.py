@@ -15,6 +15,7 @@ from towpath.data import TaskShape
 from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
 from towpath.recipes.components import make_learner, make_optimizer
+from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import RunFolder
@@ -26,7 +27,7 @@ from towpath.training.place import torch_dtype
 from towpath.training.state import TrainState
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainedLearner:
     """A learner with the parameters that a run chose.
 
@@ -42,6 +43,15 @@ class TrainedLearner:
     step: int
     table: TrainedTable | None = None
     """how rows of a table become inputs, for a run on a table"""
+
+    def __repr__(self) -> str:
+        """Return one line on what was trained; the tensors are in `params`."""
+        count = sum(p.numel() for p in self.params.values())
+        return (
+            f"TrainedLearner({self.recipe.learner.name} on {set_label(self.recipe.data.name)}, "
+            f"{self.recipe.weighter.name}, seed {self.recipe.seed}, step {self.step}, "
+            f"{count:,} parameters)"
+        )
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Adapt to the task of a support set.

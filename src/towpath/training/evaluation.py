@@ -1,17 +1,22 @@
 """Evaluation of a learner: its score on fixed tasks, one forward pass each."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+from towpath.losses import Loss
+from towpath.metrics import LOSS, METRICS, Metric, metric_named, suited
 from towpath.objective import Objective
+from towpath.recipes.recipe import Recipe
+from towpath.recipes.typed import RecipeError
 from towpath.runs.scores import Score
 
 SIDE_BY_SIDE = 8
 """tasks evaluated as a group, so that the workers share them; scores do not depend on it"""
+ALL_METRICS = tuple(METRICS.values())
 
 
 def evaluate(
@@ -19,6 +24,8 @@ def evaluate(
     params: Mapping[str, Tensor],
     tasks: Iterable[Any],
     *,
+    main: Metric | None = None,
+    metrics: Sequence[Metric] = ALL_METRICS,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Score:
@@ -28,19 +35,50 @@ def evaluate(
         objective: computes loss and accuracy of a task.
         params: the parameters to evaluate.
         tasks: the tasks to evaluate them on; at least one.
+        main: the main metric of the score; by default the first of `metrics` that suits the tasks:
+            accuracy for classes, R2 for regression.
+        metrics: the metrics to compute, as far as they suit all tasks; the loss is always computed.
         seed: seed of whatever is random in a task's evaluation.
         progress: called after each group with the number of tasks done.
     """
-    losses: list[float] = []
-    accuracies: list[float] = []
-    source = iter(tasks)
+    asked = list(dict.fromkeys([*metrics, *(() if main is None else (main,)), LOSS]))
+    found: dict[Metric, list[float]] = {metric: [] for metric in asked}
+    source, done = iter(tasks), 0
     while batch := list(islice(source, SIDE_BY_SIDE * objective.ranks.size)):
-        said = objective.evaluate(params, batch, gradients=False, seed=seed, first=len(losses))
-        losses += said.losses.tolist()
-        if said.accuracies is not None:
-            accuracies += said.accuracies.tolist()
+        said = objective.measure(params, batch, list(found), seed=seed, first=done)
+        found = {metric: found[metric] + values for metric, values in said.items()}
+        done += len(batch)
         if progress is not None:
-            progress(len(losses))
-    if not losses:
+            progress(done)
+    if not done:
         raise ValueError("evaluate found no task; expected at least one.")
-    return Score(np.array(accuracies) if accuracies else None, np.array(losses))
+    if main is not None and main not in found:
+        raise ValueError(
+            f"The main metric {main.name} does not suit the tasks; expected one of "
+            f"{', '.join(metric.name for metric in found)}."
+        )
+    return Score({metric: np.array(values) for metric, values in found.items()}, main)
+
+
+def chosen_metric(recipe: Recipe, loss: Loss) -> Metric | None:
+    """Return the main metric that `test.metric` names; None for auto, the usual one of the tasks.
+
+    Args:
+        recipe: the recipe of the run.
+        loss: the loss of its learner.
+
+    Raises:
+        RecipeError: if the recipe's tasks do not have the metric.
+    """
+    if recipe.test.metric == "auto":
+        return None
+    classes = recipe.episodes.ways if loss.classifies else None
+    metric = metric_named(recipe.test.metric)
+    if not metric.suits(classes):
+        kind = "of regression" if classes is None else f"of {classes} classes"
+        known = ", ".join(one.name for one in suited(METRICS.values(), classes))
+        raise RecipeError(
+            f"test.metric is {metric.name!r}, which tasks {kind} do not have; expected auto or one "
+            f"of {known}."
+        )
+    return metric

@@ -31,8 +31,10 @@ def validated(
         the checkpoint, with these parameters as the best where they are, and the record of it.
     """
     with evaluation_mode(setup.learner.module):
-        score = evaluate(setup.objective, now.state.params, setup.validation_tasks())
-    figure = score.mean if score.accuracies is not None else -score.mean
+        score = evaluate(
+            setup.objective, now.state.params, setup.validation_tasks(), main=setup.metric
+        )
+    figure = score.metric.goodness(score.mean)
     best = now.best is None or math.isnan(now.best.score) or figure > now.best.score
     if best:
         now = replace(now, best=Best(now.state.params, now.state.step, figure), since_best=0)
@@ -58,6 +60,7 @@ def final_scores(
                 setup.objective,
                 params,
                 setup.test_tasks(name, tasks),
+                main=setup.metric,
                 progress=partial(_tell, reporter, before, total),
             )
     return scores, time.perf_counter() - began

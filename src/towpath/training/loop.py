@@ -48,7 +48,7 @@ from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
-from towpath.weighters import TOW, MiniBatchWeighter
+from towpath.weighters import TOW, Kinds, MiniBatchWeighter
 
 logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
@@ -196,15 +196,16 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
         return found
-    weighter = setup.weighter
+    weighter, remembered = setup.weighter, dict(found.state.weighter_state)
     if isinstance(weighter, MiniBatchWeighter):
-        memory = weighter.memory_since_0_1(found.state.weighter_state, found.state.step)
+        memory = weighter.memory_since_0_1(remembered, found.state.step)
         _check_memory(memory, weighter)
         found = replace(found, state=replace(found.state, weighter_state=memory))
     elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
-        remembered = dict(found.state.weighter_state)
         check_weighter_state(remembered, {"nominal": {}})
         _check_memory(remembered["nominal"], weighter.nominal)
+    elif isinstance(weighter, Kinds):
+        check_weighter_state(remembered, {"step": 0, "rule": weighter.initial_state()})
     return found
 
 

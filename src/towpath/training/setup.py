@@ -34,6 +34,7 @@ from towpath.distributed.launch import own_device
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.learners import Learner
+from towpath.metrics import Metric
 from towpath.objective import Objective
 from towpath.recipes.components import (
     data_options,
@@ -48,6 +49,7 @@ from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.training.device import device_named
+from towpath.training.evaluation import chosen_metric
 from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_tasks
 from towpath.training.room import require_room
@@ -104,6 +106,15 @@ class Setup:
     def device(self) -> torch.device:
         """The device that the run's tensors are on."""
         return self.place.device
+
+    def __post_init__(self) -> None:
+        """Refuse a main metric that the tasks do not have, before anything is trained."""
+        chosen_metric(self.recipe, self.objective.loss)
+
+    @property
+    def metric(self) -> Metric | None:
+        """The main metric of validation and test; None for the usual one of the tasks."""
+        return chosen_metric(self.recipe, self.objective.loss)
 
     def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
         """Return the tasks of a window and, for a weighter that needs them, its targets.

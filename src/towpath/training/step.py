@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -90,19 +89,17 @@ def _plan(
     """Return the plan, the tasks muted for it, and the evaluations of all attempts."""
     muted, evaluations = NOTHING_MUTED, 0.0
     while True:
-        planned = partial(
-            weighter.plan,
-            objective,
-            state.params,
-            state.optimizer,
-            window,
-            targets=trusted.targets,
-            muted=muted,
-            state=state.weighter_state,
-            seed=seed,
-        )
-        # only a weighter that judges has a parameter for it
-        plan = planned(judges=trusted.judges) if wants_judges(weighter) else planned()
+        given: dict[str, Any] = {
+            "targets": trusted.targets,
+            "muted": muted,
+            "state": state.weighter_state,
+            "seed": seed,
+        }
+        at = (objective, state.params, state.optimizer, window)
+        if wants_judges(weighter):  # no other weighter has a parameter for them
+            plan = weighter.plan(*at, **given, judges=trusted.judges)
+        else:
+            plan = weighter.plan(*at, **given)
         evaluations += plan.evaluations
         more = muted | plan.bad
         if not plan.status.failed or more == muted:

@@ -144,15 +144,23 @@ class Kinds:
         reading = _Reading()
         plan = plan_window(
             WindowProblem(setting),
-            RuleNominal(_Keeping(self.window, self.warmup), state),
+            RuleNominal(self._keeping, state),
             bounds_of("project"),
             GivenBeta(math.inf),
             reading,
             began,
         )
-        after = RuleMemory.of(plan.weighter_state["nominal"], {})
+        after = RuleMemory.of(plan.weighter_state["nominal"], self.initial_state())
         remembered = self._judged(after.rule, reading.influence, muted)
         return replace(plan, weighter_state=RuleMemory(after.step, remembered).plain())
+
+    def initial_state(self) -> Memory:
+        """Return the memory before the first mini-batch, where both kinds are kept."""
+        return self._keeping.initial_state()
+
+    @property
+    def _keeping(self) -> "_Keeping":
+        return _Keeping(self.window, self.warmup)
 
     def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:  # noqa: ARG002
         """Return the expected work of a window, which is trained once with the targets after steps.

@@ -66,7 +66,7 @@ class Plan:
     predicted_decrease: float
     history: Sequence[Iteration]
     beta: float
-    """precision of the prior that was used; infinite where uniform weights were kept on purpose"""
+    """precision of the prior that was used; infinite where the nominal was kept on purpose"""
     agreement: float | None
     """cosine of the deviations that two halves of the targets suggest; None without targets"""
     curvature_ratio: float

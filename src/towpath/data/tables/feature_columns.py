@@ -166,7 +166,7 @@ def number_part(table: Table, names: Sequence[str]) -> Part:
         )
     holes = int(np.isnan(values).sum())
     if holes:
-        touched = [n for n, hole in zip(names, np.isnan(values).any(axis=0), strict=True) if hole]
+        touched = [names[i] for i in np.flatnonzero(np.isnan(values).sum(axis=0)).tolist()]
         notes.append(
             f"{holes:,} of {values.size:,} feature values are missing, in {len(touched):,} columns "
             f"({named(touched)}): each is filled in with its column's mean over the training tasks"

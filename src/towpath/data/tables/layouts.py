@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
-from towpath.data.tables.columns import NumberColumn, Table, TextColumn, listed
+from towpath.data.tables.columns import NumberColumn, Table, TextColumn, listed, number_text
 from towpath.data.tables.pool import TableTask
 from towpath.data.tables.units import (
     Unit,
     class_too_small,
     coded,
-    number_text,
     too_small,
     unit_of,
 )
@@ -33,8 +32,13 @@ TARGET_NAMES = ("target", "label", "class", "y")
 class Layout(Protocol):
     """How tasks are found in a table."""
 
-    name: str
-    units_are: str  # what is dealt to the splits, in the plural
+    @property
+    def name(self) -> str:
+        """The word for it in recipes."""
+
+    @property
+    def units_are(self) -> str:
+        """What is dealt to the splits, in the plural: tasks or classes."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -64,15 +64,17 @@ def _save(figure: Figure, path: Path) -> Path:
 def _curves(runs: Mapping[str, Sequence[RunData]], title: str) -> Figure:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.add_subplot()
+    checks = (check for own in runs.values() for run in own for check in run.checks)
+    metric = next(check.metric for check in checks)
     for colour, label in zip(np.resize(COLOURS, len(runs)), runs, strict=True):
         for i, run in enumerate(runs[label]):
             steps = [check.step for check in run.checks]
-            values = [100 * check.score for check in run.checks]
+            values = [metric.scale * check.score for check in run.checks]
             name = label if i == 0 else None
             axes.plot(steps, values, color=colour, label=name, marker="o", markersize=3)
-    axes.set_title(f"Validation accuracy: {title}")
+    axes.set_title(f"Validation {metric.words}: {title}")
     axes.set_xlabel("training step (mini-batches)")
-    axes.set_ylabel("accuracy on the validation tasks (%)")
+    axes.set_ylabel(f"{metric.words} on the validation tasks{' (%)' if metric.percent else ''}")
     axes.legend(frameon=False)
     axes.grid(alpha=0.25)
     return figure

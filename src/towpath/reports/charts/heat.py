@@ -8,6 +8,11 @@ from html import escape
 from towpath.reports.charts.scale import Scale, tick_text
 from towpath.reports.charts.svg import BOTTOM, CHARACTER, WIDTH, Words, svg
 
+LONGEST_LINE = 22
+"""characters of a line of a label"""
+LINE = 12
+"""height of a line of a label that is broken, in pixels"""
+
 
 @dataclass(frozen=True)
 class HeatRow:
@@ -43,8 +48,9 @@ def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[H
     """
     if not rows or len(edges) < 2:
         return ""
-    left = min(150.0, 10 + CHARACTER * max(len(_cut(row.label)) for row in rows))
-    tall = 15 if len(rows) > 12 else 19
+    names = [wrapped(row.label) for row in rows]
+    left = 10 + CHARACTER * max(len(line) for lines in names for line in lines)
+    tall = (15 if len(rows) > 12 else 19) + LINE * (max(map(len, names)) - 1)
     bottom = 8 + tall * len(rows)
     height = bottom + BOTTOM
     x = Scale(edges[0], edges[-1], left, WIDTH - 8)
@@ -52,9 +58,7 @@ def heat_map(words: Words, x_name: str, edges: Sequence[float], rows: Sequence[H
     parts = []
     for i, row in enumerate(rows):
         top = 8 + tall * i
-        parts.append(f'<text class="tick" x="{left - 5:.0f}" y="{top + tall / 2 + 4:g}" ')
-        parts.append(f'text-anchor="end">{escape(_cut(row.label))}')
-        parts.append(f"<title>{escape(row.label)} {escape(row.aside)}</title></text>")
+        parts.append(_row_label(row, names[i], left - 5, top + tall / 2 + 4))
         start = 0
         while start < len(row.cells):  # cells of one level in a row are one rectangle
             level = _level(row.cells[start])
@@ -82,5 +86,27 @@ def _level(cell: float | None) -> int | None:
     return None if cell is None or not math.isfinite(cell) else heat_level(cell)
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= 22 else label[:21] + "…"
+def _row_label(row: HeatRow, lines: Sequence[str], right: float, middle: float) -> str:
+    """Return the label of a row as text that ends at `right`, its lines around `middle`."""
+    first = middle - LINE * (len(lines) - 1) / 2
+    parts = [f'<text class="tick" y="{first:g}" text-anchor="end">']
+    for n, line in enumerate(lines):
+        down = f' dy="{LINE}"' if n else ""
+        parts.append(f'<tspan x="{right:.0f}"{down}>{escape(line)}</tspan>')
+    parts.append(f"<title>{escape(row.label)} {escape(row.aside)}</title></text>")
+    return "".join(parts)
+
+
+def wrapped(label: str) -> list[str]:
+    """Return a label as lines that fit beside a heat map, broken after a sign if there is one.
+
+    >>> wrapped("Greek"), wrapped("Old_Church_Slavonic_(Cyrillic)")
+    (['Greek'], ['Old_Church_Slavonic_', '(Cyrillic)'])
+    """
+    lines = []
+    while len(label) > LONGEST_LINE:
+        ends = [i for i in range(1, LONGEST_LINE + 1) if label[i - 1] in " _-/.,"]
+        end = ends[-1] if ends else LONGEST_LINE
+        lines.append(label[:end].rstrip())
+        label = label[end:].lstrip()
+    return [*lines, label]

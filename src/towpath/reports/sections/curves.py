@@ -1,5 +1,6 @@
 """The section on learning curves: validation by steps and by time, and the training loss."""
 
+from towpath.metrics import ACCURACY, Metric
 from towpath.reports.blocks import Block, Figure, Figures, Legend, Note, Section
 from towpath.reports.charts.lines import Axes, Line, direct_labels
 from towpath.reports.charts.lines import line_chart as draw_lines
@@ -18,11 +19,16 @@ def curves_section(study: Study) -> Section:
         blocks.insert(0, Note("No run has been validated yet.", "missing"))
     return Section(
         "curves",
-        "Validation accuracy during training",
+        f"Validation {validation_metric(study).words} during training",
         "The same curves twice: by steps, which shows what each mini-batch taught, and by the "
         "clock, which charges each weighter for its planning.",
         blocks,
     )
+
+
+def validation_metric(study: Study) -> Metric:
+    """Return the main metric of a study's validations; accuracy where there is none yet."""
+    return next((run.checks[0].metric for run in study.all if run.checks), ACCURACY)
 
 
 def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
@@ -34,13 +40,12 @@ def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
         title: title of the figure; empty for the usual one.
     """
     lines, few, seeds = [], False, 0
-    metric = "accuracy"
+    metric = validation_metric(study)
     for label in study.labels:
         runs = [run for run in study.seeds(label) if run.checks]
         if not runs:
             continue
-        metric = runs[0].checks[0].metric
-        k = 100.0 if metric == "accuracy" else 1.0
+        k = metric.scale
         seeds = max(seeds, len(runs))
         raw = [[(float(c.step), k * c.score) for c in run.checks] for run in runs]
         smooth = [moving_average(points) for points in raw]
@@ -59,11 +64,13 @@ def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
             Line(label, colour, [(b.x, b.mean) for b in pooled_bands(main)], band, dots=short)
         )
     x = "training time without validations (seconds)" if clock else "step (mini-batches)"
-    unit = "accuracy on the validation tasks (%)" if metric == "accuracy" else "validation loss"
+    unit = f"{metric.words} on the validation tasks{' (%)' if metric.percent else ''}"
     name = f"{study.name}-curve-{'clock' if clock else 'steps'}"
     heading = title or ("By the clock" if clock else "By steps")
     ends = "; ".join(
-        f"{ln.label} ends at {ln.points[-1][1]:.1f}" for ln in lines if ln.label and ln.points
+        f"{ln.label} ends at {ln.points[-1][1]:.{metric.decimals}f}"
+        for ln in lines
+        if ln.label and ln.points
     )
     note = (
         f"Line: the validations themselves, fewer than {ENOUGH_TO_SMOOTH}; dashed: their moving "
@@ -72,7 +79,8 @@ def curve_figure(study: Study, clock: bool = False, title: str = "") -> Figure:
         else "Line: exponential moving average (0.1); faint: the validations themselves."
     )
     note += f" Band: lowest to highest of {seeds} seeds." if seeds > 1 else " One seed, so no band."
-    svg = draw_lines(Words(name, f"{study.title}: validation {metric}", ends), Axes(x, unit), lines)
+    words = Words(name, f"{study.title}: validation {metric.words}", ends)
+    svg = draw_lines(words, Axes(x, unit), lines)
     named = direct_labels([line for line in lines if line.label])
     legend = () if named else [Legend(ln.label, ln.colour) for ln in lines if ln.label]
     return Figure(heading, svg, note, legend)

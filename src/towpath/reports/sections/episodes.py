@@ -1,22 +1,38 @@
 """The section on sample episodes: the most and the least trusted tasks of the last window."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from towpath.data.noise.damage import mostly_wrong
-from towpath.reports.blocks import Block, Cell, Note, Section, Table
+from towpath.reports.audit import labels_known
+from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table
 from towpath.reports.number_text import number
+from towpath.reports.redrawn import Redrawn
 from towpath.runs.records import TaskInfo
 from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
 
+ROWS = 8
+PICTURES = 4
+"""how many of the tasks in the table are drawn, from both of its ends"""
 
-def episodes_section(study: Study) -> Section:
-    """Make the section on the tasks of the last window, ordered by weight."""
+Redraw = Callable[[RunData], "Redrawn | str"]
+"""draws the tasks of a run again, or says in a sentence why that is not possible"""
+
+
+def episodes_section(study: Study, redraw: Redraw) -> Section:
+    """Make the section on the tasks of the last window, ordered by weight.
+
+    Args:
+        study: the study.
+        redraw: draws the tasks of a run again, for pictures of them.
+    """
     blocks: list[Block] = []
     for label in study.weighing:
         run = next((run for run in study.seeds(label) if run.last), None)
         if run is not None:
-            blocks.append(_sample_table(label, run))
+            picks = _ends(_samples(run), ROWS)
+            blocks += [_sample_table(label, run, picks), *_pictures(label, run, picks, redraw)]
     if not blocks:
         blocks.append(Note("No weighter gave different weights to different tasks.", "quiet"))
     return Section(
@@ -38,6 +54,30 @@ class Sample:
     loss: float | None
     accuracy: float | None
 
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is one of the tasks that were known to be right beforehand."""
+        return bool(self.task.get("trusted"))
+
+    @property
+    def classes(self) -> str:
+        """The names of its classes, without their group."""
+        names = self.task.get("classes")
+        found = names if isinstance(names, list) else ()
+        return ", ".join(str(name).rpartition("/")[2] for name in found)
+
+    def labels(self, known: bool) -> str:
+        """Return what is known of its labels.
+
+        Args:
+            known: whether labels that nobody corrupted on purpose are known to be right.
+        """
+        if self.is_trusted:
+            return "trusted"
+        if mostly_wrong(self.task):
+            return "off target" if self.task.get("off_target") else "wrong"
+        return "clean" if known else "unknown"
+
 
 def _samples(run: RunData) -> list[Sample]:
     """Return the tasks of the last window, the largest weight first."""
@@ -53,27 +93,53 @@ def _samples(run: RunData) -> list[Sample]:
     return sorted(samples, key=lambda sample: -sample.weight)
 
 
-def _sample_table(label: str, run: RunData) -> Table:
-    samples = _samples(run)
-    picks = samples if len(samples) <= 8 else [*samples[:4], *samples[-4:]]
+def _ends(samples: list[Sample], count: int) -> list[Sample]:
+    """Return as many samples from both ends of the list, in its order."""
+    half = count // 2
+    return samples if len(samples) <= count else [*samples[:half], *samples[-half:]]
+
+
+GOOD, BAD = ("trusted", "clean"), ("wrong", "off target")
+"""what may be known of a task, by how it is highlighted"""
+
+
+def _labels_known(run: RunData) -> bool:
+    return run.recipe is not None and labels_known(run.recipe)
+
+
+def _sample_table(label: str, run: RunData, picks: list[Sample]) -> Table:
     top = max(pick.weight for pick in picks) or 1.0
-    flagged = any(mostly_wrong(pick.task) for pick in picks)
+    told = any(pick.is_trusted or mostly_wrong(pick.task) for pick in picks)
     rows = []
     for pick in picks:
-        names = pick.task.get("classes")
-        classes = names if isinstance(names, list) else ()
         cells = [
             Cell(f"{pick.weight:.2f}", "", min(1.0, pick.weight / top)),
             Cell(str(pick.task.get("group") or "–"), "text"),
-            Cell(", ".join(str(c).rpartition("/")[2] for c in classes) or "–", "quiet text"),
+            Cell(pick.classes or "–", "quiet text"),
         ]
-        if flagged:
-            wrong = "off target" if pick.task.get("off_target") else "wrong"
-            bad = mostly_wrong(pick.task)
-            cells.append(Cell(wrong if bad else "clean", "bad" if bad else "good"))
+        if told:
+            labels = pick.labels(_labels_known(run))
+            kind = "good" if labels in GOOD else "bad" if labels in BAD else "quiet"
+            cells.append(Cell(labels, kind))
         percent = f"{100 * pick.accuracy:.0f} %" if pick.accuracy is not None else "–"
         cells += [Cell(number(pick.loss, 2)), Cell(percent), Cell(str(pick.step), "quiet")]
         rows.append(cells)
-    columns = ["weight (1 = uniform)", "group", "classes", *(["labels"] if flagged else [])]
+    columns = ["weight (1 = uniform)", "group", "classes", *(["labels"] if told else [])]
     columns += ["loss", "accuracy", "step"]
     return Table(f"{label}, seed {run.seed}", columns, rows)
+
+
+def _pictures(label: str, run: RunData, picks: list[Sample], redraw: Redraw) -> list[Block]:
+    """Return pictures of the tasks with the largest and the smallest weights."""
+    drawn = redraw(run)
+    if isinstance(drawn, str):
+        return [Note(f"{label}: no pictures, because {drawn}", "quiet")]
+    blocks: list[Block] = []
+    for pick in _ends(picks, PICTURES):
+        content = drawn.picture(pick.task)
+        if content:
+            what = pick.labels(_labels_known(run))
+            known = what if pick.is_trusted else f"labels {what}"
+            title = f"{label}: weight {pick.weight:.2f}, {known}"
+            blocks.append(Picture.of(title, content))
+    return blocks

@@ -1,20 +1,22 @@
-"""Sections on time: how soon a weighter reaches the baseline's accuracy, and what it takes."""
+"""Sections on time: how soon a weighter reaches the baseline's score, and what it takes."""
 
 from towpath.reports.blocks import Cell, Note, Section, Table
 from towpath.reports.methods import label_method
 from towpath.reports.number_text import number, score_text, seconds_text
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
+from towpath.reports.sections.curves import validation_metric
 from towpath.runs.results import costs, reached
 from towpath.runs.study import Study
 
 
 def reached_section(study: Study) -> Section:
-    """Make the section on when each weighter reaches the baseline's final validation accuracy."""
+    """Make the section on when each weighter reaches the baseline's final validation score."""
     targets, found = reached(study)
+    metric = validation_metric(study)
     lead = (
         f"The paper claims fewer iterations. Here: when did each weighter first reach the "
-        f"validation accuracy that {study.baseline} had at its end?"
+        f"validation {metric.words} that {study.baseline} had at its end?"
     )
     if not targets:
         absent = Note(f"{study.baseline} has no validation yet, so there is no goal.", "missing")
@@ -39,7 +41,6 @@ def reached_section(study: Study) -> Section:
                     Cell(f"{r.reached} of {r.seeds}"),
                 ]
             )
-    metric = next(run.checks[0].metric for run in study.all if run.checks)
     goal = ", ".join(score_text(t, metric) for t in targets.values())
     unfinished = not all(run.finished for run in study.runs[study.baseline])
     note = f"Goal: {goal}, {study.baseline}'s last validation"
@@ -48,7 +49,7 @@ def reached_section(study: Study) -> Section:
     note += "weighter trains on among them."
     columns = ["weighter", "steps", f"of {study.baseline}'s steps", "tasks", "training"]
     columns += [f"of {study.baseline}'s time", "seeds there"]
-    table = Table(f"Until {study.baseline}'s final accuracy", columns, rows, note)
+    table = Table(f"Until {study.baseline}'s final {metric.words}", columns, rows, note)
     return Section("reached", "How soon it gets there", lead, [table])
 
 

@@ -6,6 +6,7 @@ what differs; they never fill a row.
 
 from collections.abc import Iterable, Sequence
 
+from towpath.metrics import ACCURACY
 from towpath.reports.blocks import Block, Cell, Chapter, Figures, Note, Section, Table
 from towpath.reports.methods import label_method, label_of, weighter_difference
 from towpath.reports.number_text import number
@@ -117,7 +118,7 @@ def _accuracy(study: Study | None, label: str | None, test: str = "") -> str:
         return "not run"
     for name in test_sets(study):
         if test in ("", name):
-            r = results(study, name).get(label)
+            r = results(study, name, ACCURACY).get(label)
             return "not finished" if r is None else _percent(r.mean, r.interval)
     return "not finished"
 

@@ -217,9 +217,9 @@ def _work(study: Study, labels: list[str]) -> list[Block]:
             columns,
             rows,
             "Means over windows. The paper's cost is (n n_ls + 1) T₀ + n (m₀ η + M) D for the same "
-            "iterations n and trials n_ls; T₀ is training on the window once, m₀ the query images "
-            "of a task, D the parameters, η the operations of the model for an image. Measured: "
-            "evaluations of mini-batches, those on a part of the query images among them, over T, "
+            "iterations n and trials n_ls; T₀ is training on the window once, m₀ the query samples "
+            "of a task, D the parameters, η the operations of the model for a sample. Measured: "
+            "evaluations of mini-batches, those on a part of the query samples among them, over T, "
             "and mini-batches whose curvature was computed. A curvature pass takes about one "
             "backward pass and no factor D; the sweep's share of the time is in "
             "docs/performance.md.",

@@ -1,16 +1,22 @@
 """The section on results: test scores, and paired differences from the baseline."""
 
+from towpath.metrics import ACCURACY, Metric
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, Table
 from towpath.reports.charts.intervals import Interval, interval_chart
 from towpath.reports.charts.svg import Words
 from towpath.reports.methods import label_method
-from towpath.reports.number_text import number, p_text, score_text, seconds_text
+from towpath.reports.number_text import (
+    figure_text,
+    interval_text,
+    number,
+    p_text,
+    score_text,
+    seconds_text,
+)
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
-from towpath.runs.results import WeighterResult, costs, results, test_sets
+from towpath.runs.results import WeighterResult, costs, other_metrics, results, test_sets
 from towpath.runs.study import Study
-
-UNITS = {"accuracy": "accuracy (%)", "loss": "loss"}
 
 
 def finding(study: Study) -> str:
@@ -21,39 +27,58 @@ def finding(study: Study) -> str:
         others = [r for r in found.values() if r.difference is not None]
         if base is None or not others:
             continue
-        better = 1 if base.metric == "accuracy" else -1
-        best = max(others, key=lambda r: better * r.difference.mean if r.difference else 0.0)
+        metric = base.metric
+        best = max(others, key=_gain)
         difference = best.difference
         assert difference is not None
-        unit = " %" if base.metric == "accuracy" else ""
-        points = " points" if base.metric == "accuracy" else ""
-        k, digits = base.scale, 1 if base.metric == "accuracy" else 3
+        # a number without a per cent sign does not say what it is
+        name = "" if metric.percent else f"{metric.words} "
+        points = " points" if metric.percent else ""
         seeds = f"{best.paired_seeds} seed{'s' if best.paired_seeds != 1 else ''}"
         where = f"over {best.tasks} test tasks and {seeds}"
         if not difference.excludes_zero:
             return (
                 f"No weighter differs clearly from {study.baseline} "
-                f"({number(k * base.mean, digits)}{unit}) {where}."
+                f"({name}{score_text(base.mean, metric)}) {where}."
             )
-        gap = (
-            f"{number(k * difference.mean, digits, sign=True)} "
-            f"±{number(k * difference.interval, digits)}{points}, {where}"
-        )
-        if better * difference.mean < 0:
+        gap = interval_text(difference.mean, difference.interval, metric, sign=True)
+        gap = f"{gap}{points}, {where}"
+        if _gain(best) < 0:
             return f"Nothing beats {study.baseline}; the nearest is {best.label}: {gap}."
         return (
-            f"{best.label} comes to {number(k * best.mean, digits)}{unit}, {study.baseline} to "
-            f"{number(k * base.mean, digits)}{unit}: {gap}."
+            f"{best.label} comes to {name}{score_text(best.mean, metric)}, {study.baseline} to "
+            f"{score_text(base.mean, metric)}: {gap}."
         )
+    return _alone(study)
+
+
+def _alone(study: Study) -> str:
+    """Return one sentence on a study in which nothing can be compared."""
+    for test in test_sets(study)[:1]:
+        found = list(results(study, test).values())
+        if len(found) == 1 and len(study.labels) == 1:
+            r, seeds = found[0], len(found[0].by_seed)
+            name = " %" if r.metric.percent else f" ({r.metric.words})"
+            return (
+                f"{r.label} comes to {interval_text(r.mean, r.interval, r.metric)}{name} on "
+                f"{test}, over {r.tasks} test tasks and {seeds} seed{'s' if seeds != 1 else ''}."
+            )
     return "There is nothing to compare yet."
 
 
+def _gain(r: WeighterResult) -> float:
+    """Return how much better than the baseline a result is: negative where it is worse."""
+    return r.metric.goodness(r.difference.mean) if r.difference else 0.0
+
+
 def results_section(study: Study) -> Section:
-    """Make the section on final accuracy and paired differences from the baseline."""
+    """Make the section on test scores and paired differences from the baseline."""
     blocks: list[Block] = []
     for test in test_sets(study):
         found = results(study, test)
         blocks += [_interval_figures(study, test, found), _results_table(study, test, found)]
+        if others := other_metrics(study, test):
+            blocks.append(_others_table(study, test, others))
     if not blocks:
         blocks.append(Note("No run is finished, so there are no test results yet.", "missing"))
     return Section(
@@ -69,29 +94,22 @@ def results_section(study: Study) -> Section:
 def _interval_figures(study: Study, test: str, found: dict[str, WeighterResult]) -> Figures:
     rows, differences = [], []
     for r in found.values():
-        k, digits = r.scale, 1 if r.metric == "accuracy" else 3
-        colour = study.colour(r.label)
-        text = f"{number(k * r.mean, digits)} ±{number(k * r.interval, digits)}"
+        k, colour = r.metric.scale, study.colour(r.label)
+        text = interval_text(r.mean, r.interval, r.metric)
         singles = [k * v for v in r.by_seed]
         rows.append(Interval(r.label, colour, k * r.mean, k * r.interval, singles, text))
         if r.difference:
             d = r.difference
-            text = f"{number(k * d.mean, digits, sign=True)} ±{number(k * d.interval, digits)}"
+            text = interval_text(d.mean, d.interval, r.metric, sign=True)
             differences.append(Interval(r.label, colour, k * d.mean, k * d.interval, (), text))
-    metric = next(iter(found.values())).metric if found else "accuracy"
+    metric = _metric(found)
     name = f"{study.name}-results-{_slug(test)}"
-    unit = UNITS[metric]
-    figures = [
-        Figure(
-            f"Test {metric} on {test}",
-            interval_chart(
-                Words(name, f"Test {metric} on {test}", _spoken(rows)), f"test {unit}", rows
-            ),
-        )
-    ]
+    title = f"Test {metric.words} on {test}"
+    chart = interval_chart(Words(name, title, _spoken(rows)), f"test {metric.heading}", rows)
+    figures = [Figure(title, chart)]
     if differences:
-        better = "right of the line is better" if metric == "accuracy" else "left is better"
-        points = "percentage points" if metric == "accuracy" else "loss"
+        better = "right of the line is better" if metric.larger_is_better else "left is better"
+        points = "percentage points" if metric.percent else metric.words
         figures.append(
             Figure(
                 f"Difference to {study.baseline}, task by task",
@@ -110,6 +128,11 @@ def _interval_figures(study: Study, test: str, found: dict[str, WeighterResult])
     return Figures([f for f in figures if f.svg])
 
 
+def _metric(found: dict[str, WeighterResult]) -> Metric:
+    """Return the metric of the results; accuracy where there are none yet."""
+    return next((r.metric for r in found.values()), ACCURACY)
+
+
 def _slug(text: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in text.lower())
 
@@ -124,8 +147,8 @@ def _results_table(study: Study, test: str, found: dict[str, WeighterResult]) ->
     figures = {m: f for m, sets in shot.items() for s, f in sets.items() if s == test}
     theirs = (figures or paper.TABLE_1.get(study.title, {})) if differs == () else {}
     spent, wrong = costs(study), study.has_wrong_labels
-    metric = next(iter(found.values())).metric if found else "accuracy"
-    columns = ["weighter", UNITS[metric], f"minus {study.baseline}", "p-value", "worst tenth"]
+    metric = _metric(found)
+    columns = ["weighter", metric.heading, f"minus {study.baseline}", "p-value", "worst tenth"]
     columns += ["training", "overhead", *(["wrong : clean weight"] if wrong else [])]
     columns += ["in the paper"] if theirs else []
     rows = []
@@ -135,18 +158,10 @@ def _results_table(study: Study, test: str, found: dict[str, WeighterResult]) ->
         if r is None:
             rows.append([head, Cell(_state(study, label), "quiet wide")])
             continue
-        k, digits, d = r.scale, 1 if r.metric == "accuracy" else 3, r.difference
-        cells = [head, Cell(f"{number(k * r.mean, digits)} ±{number(k * r.interval, digits)}")]
-        if d is None:
-            cells += [Cell("baseline" if label == study.baseline else "–", "quiet"), Cell("–")]
-        else:
-            better = d.mean > 0 if r.metric == "accuracy" else d.mean < 0
-            kind = ("good" if better else "bad") if d.excludes_zero else "quiet"
-            text = f"{number(k * d.mean, digits, sign=True)} ±{number(k * d.interval, digits)}"
-            cells += [Cell(text, kind), Cell(p_text(d.p_value), kind)]
+        cells = [head, *_compared_cells(study, r)]
         cost = spent.get(label)
         cells += [
-            Cell(number(k * r.worst_tenth, digits)),
+            Cell(figure_text(r.worst_tenth, r.metric)),
             Cell(seconds_text(cost.seconds if cost else None)),
             Cell(f"{number(cost.overhead, 2)}×" if cost and cost.overhead else "–"),
         ]
@@ -159,10 +174,47 @@ def _results_table(study: Study, test: str, found: dict[str, WeighterResult]) ->
     tasks = next((r.tasks for r in found.values()), 0)
     note = f"{tasks} test tasks of {test}. Worst tenth: mean over the worst tenth of the tasks. "
     note += "Overhead: seconds a step over the baseline's in the same comparison."
+    note += _left_out(list(found.values())[:1])
     if differs:
         words = "; ".join(map(str, differs))
         note += f" Not the paper's setting, so its figures are not beside these: {words}."
     return Table(f"Results on {test}", columns, rows, note)
+
+
+def _compared_cells(study: Study, r: WeighterResult) -> list[Cell]:
+    """Return the cells of a mean, of its difference from the baseline and of the p-value."""
+    mean, d = Cell(interval_text(r.mean, r.interval, r.metric)), r.difference
+    if d is None:
+        return [mean, Cell("baseline" if r.label == study.baseline else "–", "quiet"), Cell("–")]
+    kind = ("good" if _gain(r) > 0 else "bad") if d.excludes_zero else "quiet"
+    text = interval_text(d.mean, d.interval, r.metric, sign=True)
+    return [mean, Cell(text, kind), Cell(p_text(d.p_value), kind)]
+
+
+def _others_table(study: Study, test: str, metrics: list[Metric]) -> Table:
+    """Return the table of the metrics beside the main one: a block of rows for each of them."""
+    rows, told = [], []
+    for metric in metrics:
+        found = results(study, test, metric)
+        told += list(found.values())[:1]
+        for label, r in found.items():
+            head = Cell(label, f"head s{study.colour(label) % 8}")
+            worst = Cell(figure_text(r.worst_tenth, metric))
+            rows.append([head, Cell(metric.heading, "text"), *_compared_cells(study, r), worst])
+    columns = ["weighter", "metric", "mean", f"minus {study.baseline}", "p-value", "worst tenth"]
+    smaller = [metric.words for metric in metrics if not metric.larger_is_better]
+    note = f"Smaller is better for {' and '.join(smaller)}." if smaller else ""
+    return Table(f"Other metrics on {test}", columns, rows, f"{note}{_left_out(told)}".strip())
+
+
+def _left_out(told: list[WeighterResult]) -> str:
+    """Return sentences on the tasks that are left out of metrics; empty where none are."""
+    return "".join(
+        f" {r.left_out} of the {r.tasks} tasks are left out of {r.metric.words}, where it is "
+        f"undefined: {r.metric.undefined_where}."
+        for r in told
+        if r.left_out
+    )
 
 
 def _state(study: Study, label: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from towpath.reports.blocks import Block, Figure, Figures, Note, Section
+from towpath.reports.blocks import Block, Figure, Figures, Legend, Note, Section
 from towpath.reports.charts.heat import HeatRow, heat_map
-from towpath.reports.charts.lines import Axes, Line
+from towpath.reports.charts.lines import Axes, Line, direct_labels
 from towpath.reports.charts.lines import line_chart as draw_lines
 from towpath.reports.charts.series import Band, pooled
 from towpath.reports.charts.svg import Words
@@ -152,7 +152,7 @@ def _group_lines(study: Study, label: str) -> Figure:
     for name in (*(n for n in names if n not in named), *named):
         points = moving_average([(b.x, b.mean) for b in cells[name] if b])
         if name in named:
-            lines.append(Line(name[:16], named.index(name), points))
+            lines.append(Line(name, named.index(name), points))
         else:
             lines.append(Line("", -1, points, (), "faint"))
     said = "; ".join(f"{name} {means[name][0]:.2f}" for name in named)
@@ -161,8 +161,9 @@ def _group_lines(study: Study, label: str) -> Figure:
         Axes("step", "weight (1 = uniform), moving average", references=((1.0, ""),)),
         lines,
     )
-    return Figure(
-        f"{label}: the most and the least trusted groups",
-        svg,
-        f"Mean over training: {said}. Grey: the other groups." if len(names) > len(named) else said,
+    drawn = [line for line in lines if line.label]
+    legend = () if direct_labels(drawn) else [Legend(ln.label, ln.colour) for ln in drawn]
+    note = (
+        f"Mean over training: {said}. Grey: the other groups." if len(names) > len(named) else said
     )
+    return Figure(f"{label}: the most and the least trusted groups", svg, note, legend)

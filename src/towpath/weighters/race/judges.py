@@ -14,11 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from towpath import metrics
 from towpath.data.episode import Episode
 from towpath.objective import Objective
 from towpath.weighters.seeds import stage_seed
 
-ACCURACY, LOSS = "accuracy", "loss"
+ACCURACY, LOSS = metrics.ACCURACY.name, metrics.LOSS.name
 """what a score is: the accuracy on a judge, or minus its loss"""
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from towpath.weighters.race.schedule import Schedule
 from towpath.weighters.work import WindowWork
 
+
 def judging_work(
     schedule: Schedule, steps: range, T: int, arms: Sequence[WindowWork], looked: float
 ) -> WindowWork:

@@ -1,0 +1,67 @@
+"""Progress in words: a metric by its name, in its unit, with what was left out of it."""
+
+import io
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from tests.runs.test_summary import SUMMARY
+from towpath.cli.progress import ConsoleReporter, ConsoleWatcher, figure, left_out
+from towpath.grid.events import Ended
+from towpath.metrics import ACCURACY, LOSS, R2, RMSE, ROC_AUC
+from towpath.runs.scores import Score
+
+REGRESSION = Score(
+    {R2: np.array([0.5, np.nan, -0.25]), RMSE: np.array([0.5, 1.0, 1.5]), LOSS: np.ones(3)}
+)
+IMAGES = Score({ACCURACY: np.array([0.25, 0.75]), LOSS: np.ones(2)})
+
+
+@pytest.fixture
+def console():
+    return Console(file=io.StringIO(), width=300)
+
+
+def said(console):
+    return console.file.getvalue()
+
+
+def ended(console, score):
+    ConsoleReporter(console).ended(replace(SUMMARY, test={"assays": score.summary()}))
+    return said(console).splitlines()
+
+
+def test_a_number_is_named_and_a_percentage_is_named_only_among_others():
+    assert figure(0.5, 0.025, ACCURACY) == "50.0% +-2.5"
+    assert figure(0.5, 0.025, ACCURACY, named=True) == "accuracy 50.0% +-2.5"
+    assert figure(0.5, 0.025, ROC_AUC) == "ROC AUC 0.500 +-0.025"
+    assert figure(-0.25, math.inf, R2) == "R2 -0.250 +-0.000"  # of a single task
+    assert left_out(0, ROC_AUC) == ""
+    assert left_out(3, ROC_AUC) == " (3 left out: all query samples are of one class)"
+
+
+def test_a_run_of_accuracies_ends_as_ever(console):
+    (line,) = ended(console, IMAGES)
+    assert line == (
+        "  test on assays: 50.0% +-317.7 over 2 tasks, worst tenth 25.0%, 8 s of training, "
+        "parameters of step 20 (best validation)"
+    )
+
+
+def test_a_run_of_regressions_ends_without_per_cent_and_says_what_was_left_out(console):
+    first, second = ended(console, REGRESSION)
+    assert first.startswith(
+        "  test on assays: R2 0.125 +-4.765 over 3 tasks (1 left out: all query"
+    )
+    assert "worst tenth -0.250," in first
+    assert second == "    RMSE 1.000 +-1.242, loss 1.000 +-0.000"
+    assert "%" not in first + second
+
+
+def test_several_runs_at_once_are_told_in_the_unit_of_their_metric(console):
+    watcher = ConsoleWatcher(console)
+    watcher.heard("a", Ended({"assays": REGRESSION.summary(), "glyphs": IMAGES.summary()}))
+    assert said(console) == "a: ended, test 0.125, 50.0%\n"

@@ -1,0 +1,111 @@
+"""The metrics of tasks: loss and accuracy as in training, others where they suit, over ranks."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import towpath as tp
+from tests.learners.tasks import classification, regression
+from towpath.backbones import MLP
+from towpath.distributed.ranks import Ranks
+from towpath.learners import MAML, ProtoNet
+from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, METRICS, R2, RMSE, ROC_AUC
+from towpath.objective.measuring import shared
+
+ALL = list(METRICS.values())
+
+
+def protonet(dtype=torch.float32):
+    torch.manual_seed(0)
+    return ProtoNet(nn.Sequential(nn.Linear(4, 5), nn.Tanh()).to(dtype))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_loss_and_accuracy_are_those_of_training_to_the_bit(workers):
+    learner = protonet()
+    objective = tp.Objective(learner, workers=workers)
+    tasks = [classification((1, 2), query=5, seed=i, dtype=torch.float32) for i in range(5)]
+    found = objective.measure(learner.parameters(), tasks, ALL)
+    assert list(found) == [ACCURACY, ROC_AUC, AVERAGE_PRECISION, LOSS]
+    trained_on = objective.evaluate(learner.parameters(), tasks)
+    assert trained_on.accuracies is not None
+    assert found[LOSS] == trained_on.losses.tolist()
+    assert found[ACCURACY] == trained_on.accuracies.tolist()
+
+
+def test_two_class_metrics_are_of_the_query_outputs():
+    learner = protonet(torch.float64)
+    tasks = [classification((2, 2), query=6, seed=i) for i in range(3)]
+    found = tp.Objective(learner).measure(learner.parameters(), tasks, [ROC_AUC])
+    assert list(found) == [ROC_AUC]
+    for value, task in zip(found[ROC_AUC], tasks, strict=True):
+        p = learner(learner.parameters(), task).softmax(-1)[:, 1]
+        ups, downs = p[task.query_y == 1], p[task.query_y == 0]
+        expected = float((ups[:, None] > downs).double().mean())
+        assert value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_metric_that_does_not_suit_one_task_is_left_out():
+    learner = protonet(torch.float64)
+    objective = tp.Objective(learner)
+    both = [classification((1, 1)), classification((1, 1, 1))]
+    assert list(objective.measure(learner.parameters(), both, ALL)) == [ACCURACY, LOSS]
+    assert ROC_AUC in objective.measure(learner.parameters(), both[:1], ALL)
+
+
+def test_regression_has_metrics_of_its_own():
+    torch.manual_seed(0)
+    learner = MAML(MLP(4, 2, hidden=(5,)).double(), adaptation_steps=1, loss="mse")
+    task = regression(seed=1)
+    found = tp.Objective(learner).measure(learner.parameters(), [task], ALL)
+    assert list(found) == [R2, RMSE, LOSS]
+    error = (learner(learner.parameters(), task) - task.query_y).detach() ** 2
+    spread = (task.query_y - task.query_y.mean(0)) ** 2
+    assert found[RMSE] == [pytest.approx(float(error.mean().sqrt()), rel=1e-12)]
+    assert found[R2] == [pytest.approx(1 - float(error.sum() / spread.sum()), rel=1e-12)]
+
+
+def test_class_probabilities_as_targets_have_a_loss_alone():
+    def fn(params, task):
+        return task @ params["w"], torch.tensor([[0.25, 0.75]] * len(task))
+
+    objective = tp.Objective.from_function(fn)
+    found = objective.measure({"w": torch.ones(3, 2)}, [torch.ones(4, 3)], ALL)
+    assert list(found) == [LOSS]
+
+
+def test_one_class_in_the_query_is_a_value_that_is_undefined():
+    learner = protonet(torch.float64)
+    task = classification((1, 1), query=3)
+    alone = tp.Episode(
+        task.support_x, task.support_y, task.query_x[task.query_y == 1], torch.ones(3).long()
+    )
+    found = tp.Objective(learner).measure(learner.parameters(), [task, alone], ALL)
+    assert [math.isnan(value) for value in found[ROC_AUC]] == [False, True]
+
+
+class TwoRanks(Ranks):
+    """The first of two ranks, which hears from the other what it is told here."""
+
+    def __init__(self, other):
+        super().__init__(0, 2)
+        self.other = other
+
+    def gathered(self, rows, count):
+        table = torch.empty(count, rows.shape[1], dtype=rows.dtype)
+        table[0::2], table[1::2] = rows, torch.tensor(self.other, dtype=rows.dtype)
+        return table
+
+
+def test_ranks_tell_undefined_from_unsuited():
+    # the tasks 0 and 2 are this rank's, the task 1 is the other's
+    own = [[1.0, math.nan, 0.5], [2.0, 0.25, None]]
+    ranks = TwoRanks([[3.0, math.nan, 0.75, 1.0, 1.0, 1.0]])
+    found = shared(own, [LOSS, ROC_AUC, R2], 3, ranks, torch.device("cpu"))
+    assert list(found) == [LOSS, ROC_AUC]
+    assert found[LOSS] == [1.0, 3.0, 2.0]
+    assert [math.isnan(value) for value in found[ROC_AUC]] == [True, True, False]
+    elsewhere = TwoRanks([[3.0, 0.0, 0.75, 1.0, 0.0, 1.0]])
+    assert list(shared(own, [LOSS, ROC_AUC, R2], 3, elsewhere, torch.device("cpu"))) == [LOSS]
