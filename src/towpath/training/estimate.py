@@ -78,30 +78,8 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
             f"{plan_bytes / 2**30:.1f} GiB; found {free / 2**30:.1f} GiB free. Lower "
             "training.horizon or training.meta_batch_size, or choose a smaller backbone."
         )
-    window, goals = setup.window(0, recipe.training.steps)
+    whole, seconds = _training_seconds(setup, steps)
     params, objective = setup.start.params, setup.objective
-    batch = window[0]
-    # several mini-batches: tasks of any-shot episodes differ in size
-    batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
-    whole = _usual(lambda b: objective.evaluate(params, b), batches)
-    extra = len(goals[0]) / len(batch) if goals else 0.0
-    total = recipe.training.steps
-    work = run_work(
-        setup.weighter,
-        T,
-        range(total - steps, total),
-        targets=extra,
-        judges=len(setup.judges(0)) / len(batch),
-        inertia=setup.start.optimizer.inertia,
-    )
-    seconds = whole * (work.evaluations + FORWARD * work.forwards)
-    if work.sketches:
-        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
-        sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
-        seconds += max(0.0, sketched - whole) * work.sketches
-    if work.parts:
-        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
-        seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
@@ -117,6 +95,35 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
         plan_bytes=plan_bytes,
         peak_bytes=_held_memory() + plan_bytes,
     )
+
+
+def _training_seconds(setup: Setup, steps: int) -> tuple[float, float]:
+    """Return the seconds of one evaluation of a mini-batch, and of training the last steps."""
+    recipe, T = setup.recipe, setup.recipe.training.horizon
+    window, goals = setup.window(0, recipe.training.steps)
+    params, objective = setup.start.params, setup.objective
+    batch = window[0]
+    # several mini-batches: tasks of any-shot episodes differ in size
+    batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
+    whole = _usual(lambda b: objective.evaluate(params, b), batches)
+    total = recipe.training.steps
+    work = run_work(
+        setup.weighter,
+        T,
+        range(total - steps, total),
+        targets=len(goals[0]) / len(batch) if goals else 0.0,
+        judges=len(setup.judges(0)) / len(batch),
+        inertia=setup.start.optimizer.inertia,
+    )
+    seconds = whole * (work.evaluations + FORWARD * work.forwards)
+    if work.sketches:
+        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
+        sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
+        seconds += max(0.0, sketched - whole) * work.sketches
+    if work.parts:
+        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
+        seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
+    return whole, seconds
 
 
 def _plan_bytes(setup: Setup) -> int:

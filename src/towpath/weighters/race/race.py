@@ -8,6 +8,7 @@ of uniform weights beyond chance leads from then on, and its branch becomes the 
 arm is, uniform weights lead. Later heats ask again, ever more rarely.
 """
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -285,6 +286,7 @@ class Race:
             if plan.status.failed:  # the leader trained on the same tasks, so the arm is at fault
                 del heat.branches[name], heat.scores[name]
                 broke.append(name)
+                memory.gains[name] = -math.inf  # the last to be tried again
                 continue
             plans[name] = plan
         for name, plan in plans.items():
