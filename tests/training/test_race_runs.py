@@ -155,6 +155,27 @@ def test_a_forged_checkpoint_without_a_branch_is_refused_in_a_sentence(tmp_path)
     assert before.startswith((path / "records.jsonl").read_bytes())
 
 
+@pytest.mark.parametrize(
+    "memories",
+    [
+        {"mixture:warmup=2": {"step": 6, "rule": {"losses": "many"}}},
+        {"mixture:warmup=2": {"step": 6}},
+        {"mixture:warmup=2": 3},
+        3,
+    ],
+    ids=str,
+)
+def test_a_forged_memory_of_a_rule_in_a_race_is_refused_in_a_sentence(tmp_path, memories):
+    path = stopped(tmp_path / "run", 8)
+
+    def change(meta: dict[str, Any]) -> None:
+        meta["weighter_state"]["rules"] = memories
+
+    forge(path / "checkpoints" / "last.safetensors", change)
+    with pytest.raises(RecipeError, match="expected what the weighter of this run's recipe"):
+        resume(path, Silent())
+
+
 @pytest.mark.parametrize("name", ["auto", "race"])
 def test_without_trusted_tasks_a_race_is_uniform_and_says_so_once(tmp_path, name):
     short = {"steps": 8, "horizon": 2, "meta_batch_size": 2}
