@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Array = npt.NDArray[np.float64]
 SETTLED = 0.5
@@ -42,6 +41,8 @@ class Standing:
         """Return the one-sided p-value: how probable such a gain is if the arm is no better."""
         if self.judges < 2:
             return 1.0
+        from scipy import stats  # here, because it takes a second to import and few runs race
+
         return float(stats.t.sf(self.t, self.judges - 1))
 
 
