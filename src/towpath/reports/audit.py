@@ -175,13 +175,13 @@ def class_names(task: JudgedTask) -> str:
 
 
 def group_shares(task: JudgedTask) -> dict[str, float]:
-    """Return the share of each group in a task, by the task's own group or its classes' names.
+    """Return the share of each group in a task, by the task's own group or those of its classes.
 
-    A class of a task across groups is called `group/class`; classes without a group count nowhere.
+    Classes without a group count nowhere.
     """
     if task.group and task.group != NO_GROUP:
         return {task.group: 1.0}
-    found = Counter(name.rpartition("/")[0] for name in task.classes)
+    found = Counter(task.class_groups)
     found.pop("", None)
     return {name: count / len(task.classes) for name, count in found.items()}
 
