@@ -33,6 +33,13 @@ def test_named_features_leave_the_other_numbers_as_tasks():
     assert layout.columns == ("a", "b", "c")
 
 
+def test_a_column_that_is_a_feature_or_an_id_is_neither_task_nor_target():
+    rows = [{"x": i / 3, "y": i / 7, "task": i, "a": i % 2, "b": i // 2 % 2} for i in range(12)]
+    table = read_csv("t.csv", csv_bytes(rows), frozenset(("task",)))
+    layout = LayoutChoice().chosen(table, frozenset(("x", "y", "task")), True)
+    assert layout == Wide(("a", "b"))
+
+
 def test_task_and_target_columns_are_found_by_their_names():
     layout = LayoutChoice().chosen(LONG, NOTHING, False)
     assert layout == Long("Task", "Target")

@@ -5,7 +5,7 @@ belongs to and another one has the target. labels: there is a target column only
 of its classes, as those of images are, and classes are what splits do not share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -203,8 +203,9 @@ class LayoutChoice:
             features_named: whether the user said which columns are features.
         """
         self._refuse_contradictions()
-        task = self.task or ("" if self.tasks else _named_like(table, TASK_NAMES))
-        target = self.target or ("" if self.tasks else _named_like(table, TARGET_NAMES))
+        free = [] if self.tasks else [name for name in table.columns if name not in besides]
+        task = self.task or named_like(free, TASK_NAMES)
+        target = self.target or named_like(free, TARGET_NAMES)
         layout = self.layout
         if layout == "auto":
             layout = "wide" if self.tasks or not target else "long" if task else "labels"
@@ -269,5 +270,6 @@ class LayoutChoice:
         return tuple(names)
 
 
-def _named_like(table: Table, known: tuple[str, ...]) -> str:
-    return next((name for name in table.columns if name.lower() in known), "")
+def named_like(names: Iterable[str], known: tuple[str, ...]) -> str:
+    """Return the first name that is one of the known ones, whatever its case; else nothing."""
+    return next((name for name in names if name.lower() in known), "")

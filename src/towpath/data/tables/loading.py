@@ -15,6 +15,7 @@ import numpy as np
 from towpath.data.errors import DataError
 from towpath.data.pool import SPLITS
 from towpath.data.tables.columns import Table
+from towpath.data.tables.comma_separated import DELIMITERS
 from towpath.data.tables.feature_option import FeatureChoice, features_from
 from towpath.data.tables.features import Features
 from towpath.data.tables.grouping import Groups, NoGroups, groups_from
@@ -144,6 +145,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         name: what to call the table in messages and results.
     """
     table = read_table(path, options.text_columns)
+    _check_columns(table, options.features)
     for group in options.groups.columns:
         table.column(group, "groups.column")
     ids = table.column(options.id, "data.id").texts if options.id else ()
@@ -191,6 +193,18 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         row_names,
         notes,
         options.features.computed,
+    )
+
+
+def _check_columns(table: Table, features: FeatureChoice) -> None:
+    """Raise a `DataError` for one column only, unless the features are in a file beside it."""
+    elsewhere = features.names_columns and not features.columns(table)
+    if len(table.columns) > 1 or elsewhere:
+        return
+    raise DataError(
+        f"{table.name} has one column, {quoted(next(iter(table.columns)))}; expected features and "
+        f"targets, in columns separated by {', '.join(DELIMITERS.values())}. Save it with one of "
+        "these, and with the names of the columns in the first line."
     )
 
 
