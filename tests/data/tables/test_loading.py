@@ -202,3 +202,14 @@ def test_a_table_of_classes_alone_takes_its_features_from_a_file(tmp_path):
     np.savez(tmp_path / "f.npz", x=np.random.default_rng(0).normal(size=(36, 3)))
     pool = load_table(tmp_path / "t.csv", "all", features="f.npz")
     assert len(pool.tasks[0].labels) == 6
+
+
+def test_a_split_that_is_missing_is_answered_with_what_was_left_out_and_too_few_tasks(tmp_path):
+    content = csv_bytes([row | {"same": 1} for row in wide_rows()])
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        load_table(tmp_path / "t.csv", "validation", tasks=["same", "a", "b"], features=["f1"])
+    said = str(caught.value)
+    assert "no split 'validation'; it has train (left out 1 of 3 tasks (one class only)" in said
+    assert "'same'; 2 tasks are too few for train, validation, test)" in said
+    assert "Name more tasks" in said

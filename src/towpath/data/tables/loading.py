@@ -72,6 +72,8 @@ class Prepared:
     row_names: tuple[str, ...]
     notes: tuple[str, ...]
     computed_features: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+    """the notes on tasks or classes that cannot be used"""
 
     def tasks(self, split: str) -> tuple[TableTask, ...]:
         """Return the tasks of a split, or of all."""
@@ -91,11 +93,7 @@ class Prepared:
                 "standardised by them. Leave some out of splits.validation and splits.test."
             )
         if not tasks:
-            present = [s for s in TABLE_SPLITS[:-1] if self.tasks(s)]
-            raise DataError(
-                f"{self.name} as found has no split {split!r}; it has {', '.join(present)}. Choose "
-                "one of these, or say with data.splits which tasks belong to it."
-            )
+            raise self._no_split(split)
         return TablePool(
             self.name,
             split,
@@ -110,6 +108,20 @@ class Prepared:
             classes_are_drawn=self.layout.name == "labels",
             splits=tuple(s for s in TABLE_SPLITS[:-1] if s in self.split_of.values()),
             computed_features=self.computed_features,
+        )
+
+    def _no_split(self, split: str) -> DataError:
+        """Return the error to raise for a split without tasks, with what may be the cause of it."""
+        present = [s for s in TABLE_SPLITS[:-1] if self.tasks(s)]
+        count, what = len(self.units), self.layout.units_are
+        causes = list(self.left_out)
+        if count < len(SPLITS):
+            causes.append(f"{count} {what} are too few for {', '.join(SPLITS)}")
+        why = f" ({'; '.join(causes)})" if causes else ""
+        return DataError(
+            f"{self.name} as found has no split {split!r}; it has {', '.join(present)}{why}. Name "
+            f"more {what}, choose a split that it has, or say with data.splits which {what} belong "
+            "to it."
         )
 
     def _scaling(self, training: Sequence[TableTask]) -> Scaling:
@@ -193,6 +205,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         row_names,
         notes,
         options.features.computed,
+        tuple(left_out),
     )
 
 
