@@ -6,7 +6,8 @@ from typing import Any, Protocol, TypeGuard
 from towpath.objective import Objective
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
-from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.start import ModelLike, OptimizerLike
+from towpath.weighters.window import Window
 
 
 class Weighter(Protocol):
