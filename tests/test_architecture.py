@@ -192,7 +192,7 @@ WITHOUT_A_TEST_FILE = {
     "grid": 1,
     "learners": 9,
     "objective": 6,
-    "reports": 4,
+    "reports": 3,
     "training": 9,
     "weighters": 25,
 }

@@ -15,7 +15,8 @@ from towpath.reports.number_text import (
 )
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
-from towpath.runs.results import WeighterResult, costs, other_metrics, results, test_sets
+from towpath.runs.costs import costs
+from towpath.runs.results import WeighterResult, other_metrics, results, test_sets
 from towpath.runs.study import Study
 
 
