@@ -1,10 +1,11 @@
 """Section: how soon a weighter reaches the baseline's final validation score."""
 
 from towpath.reports.blocks import Cell, Note, Section, Table
-from towpath.reports.number_text import number, score_text, seconds_text
+from towpath.reports.number_text import number, score_text
 from towpath.reports.sections.curves import validation_metric
 from towpath.runs.reached import reached
 from towpath.runs.study import Study
+from towpath.wording import seconds_text
 
 
 def reached_section(study: Study) -> Section:

@@ -2,11 +2,12 @@
 
 from towpath.reports.blocks import Cell, Note, Section, Table
 from towpath.reports.methods import label_method
-from towpath.reports.number_text import number, seconds_text
+from towpath.reports.number_text import number
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
 from towpath.runs.costs import costs
 from towpath.runs.study import Study
+from towpath.wording import seconds_text
 
 
 def time_section(study: Study) -> Section:
