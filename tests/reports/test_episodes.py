@@ -10,7 +10,7 @@ from PIL import Image
 from tests.reports import synthetic
 from tests.reports.reading import Page
 from towpath.cli.main import main
-from towpath.reports.blocks import Note, Table
+from towpath.reports.blocks import Note, Picture, Table
 from towpath.reports.page import redrawn
 from towpath.reports.sections.episodes import episodes_section
 from towpath.runs.read import read_run
@@ -74,6 +74,8 @@ def own_study(own_run):
 
 def test_trusted_tasks_are_marked_and_labels_of_an_own_folder_are_unknown(own_study):
     table, note = episodes_section(own_study, nothing).blocks
+    assert isinstance(table, Table)
+    assert isinstance(note, Note)
     assert "labels" in table.columns
     at = list(table.columns).index("labels")
     said = {row[2].text: row[at].text for row in table.rows}
@@ -86,9 +88,9 @@ def test_trusted_tasks_are_marked_and_labels_of_an_own_folder_are_unknown(own_st
 
 def test_the_tasks_at_both_ends_are_drawn_with_their_names(own_study):
     section = episodes_section(own_study, lambda run: redrawn(None, run))
-    pictures = [block for block in section.blocks if block.block == "picture"]
+    pictures = [block for block in section.blocks if isinstance(block, Picture)]
     assert len(pictures) == 4
-    weights = [float(re.search(r"weight ([\d.]+)", one.title)[1]) for one in pictures]
+    weights = [float(re.findall(r"weight ([\d.]+)", one.title)[0]) for one in pictures]
     assert weights == sorted(weights, reverse=True)
     for one in pictures:
         assert re.search("trusted|labels unknown", one.title)
@@ -115,7 +117,7 @@ def test_the_report_of_a_single_run_says_its_data_and_its_result(own_run, tmp_pa
     assert "<h1>own on pets</h1>" in text
     assert "<title>own on pets · towpath</title>" in text
     assert "nothing to compare" not in text
-    finding = re.search(r'<p class="finding">(.*?)</p>', text)[1]
+    (finding,) = re.findall(r'<p class="finding">(.*?)</p>', text)
     assert re.fullmatch(
         r"tow-targets comes to [\d.]+ ±[\d.]+ % on pets, over 4 test tasks and 1 seed\.", finding
     )
