@@ -186,7 +186,7 @@ WITHOUT_A_TEST_FILE = {
     "cli": 1,
     "control": 5,
     "curvature": 1,
-    "data": 13,
+    "data": 12,
     "distributed": 2,
     "dynamics": 3,
     "grid": 1,

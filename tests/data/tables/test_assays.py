@@ -6,7 +6,8 @@ import pytest
 from tests.data.tables.table_files import csv_bytes
 from towpath.cli.main import main
 from towpath.data import SETS, DataError, load
-from towpath.data.tables.assays import COUNTS, AssayCounts, counted, load_toxcast
+from towpath.data.tables.assay_counts import COUNTS, AssayCounts, counted
+from towpath.data.tables.assays import load_toxcast
 from towpath.data.tables.pool import TablePool
 
 pytest.importorskip("rdkit", reason="needs the extra chem")

@@ -4,20 +4,21 @@ Both are wide tables of molecules: a column `smiles` and one column an assay. To
 (active or not), its families the prefixes of its columns; ChEMBL's are real numbers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from towpath.data.data_set import DataSet
 from towpath.data.dealing import in_order
+from towpath.data.download import matches
 from towpath.data.errors import DataError
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing
 from towpath.data.pool import SPLITS
-from towpath.data.tables.columns import NumberColumn
+from towpath.data.set_report import Report
+from towpath.data.tables.assay_counts import CHECKSUMS, COUNTS, SMILES, counted
 from towpath.data.tables.feature_option import FeatureChoice
 from towpath.data.tables.grouping import ByPrefix
 from towpath.data.tables.loading import (
@@ -27,13 +28,11 @@ from towpath.data.tables.loading import (
 )
 from towpath.data.tables.molecules import MorganFeatures
 from towpath.data.tables.pool import TablePool
-from towpath.data.tables.reading import read_table
 from towpath.data.tables.splitting import TRUSTED, counted_splits
 from towpath.data.tables.units import Unit, coded
 from towpath.validation import Range
 from towpath.wording import nearest, quoted
 
-SMILES = "smiles"
 DEFAULT_FAMILY = "NVS"
 TRUSTED_ROWS = 24
 """rows of each class of a trusted assay: 8 for the support and 16 for the query, as in the study"""
@@ -42,11 +41,6 @@ FILES = {
     "chembl": ("assays/chembl_5thresh.csv.gz", "chembl_5thresh.csv.gz", "chembl_5thresh.csv"),
 }
 """where each is looked for in the data folder"""
-CHECKSUMS = {
-    "toxcast": "sha256:56041515e0bb63c1787a26ecdbeb2bd7ae1f538681caa1b03f768853cf81b1a7",
-    "chembl": "sha256:84724fc5967c7e4a750d458bf9937b8bd0a9171f5b0b6b1551b7d70487b4295b",
-}
-"""of the files that the counts were taken from"""
 MANUAL = {
     "toxcast": "By hand: MoleculeNet (moleculenet.org) has it as toxcast_data.csv.gz; save it as "
     "assays/toxcast.csv.gz in the data folder.",
@@ -180,33 +174,6 @@ def _source(name: str, root: str | Path | None) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class AssayCounts:
-    """How much a set of assays holds, as read, before anything is left out."""
-
-    compounds: int
-    assays: int
-    labels: int
-    filled: int = field(default=0)  # assays with at least one label
-
-    def __str__(self) -> str:
-        return f"{self.compounds:,} compounds, {self.assays:,} assays, {self.labels:,} labels"
-
-
-COUNTS: Mapping[str, AssayCounts] = {
-    "toxcast": AssayCounts(8_615, 617, 1_538_395, 617),
-    "chembl": AssayCounts(23_871, 691, 91_047, 610),
-}
-
-
-def counted(path: Path) -> AssayCounts:
-    """Count the rows, task columns and cells with a number of a table of assays."""
-    table = read_table(path, frozenset((SMILES, "task")))
-    columns = [c for n, c in table.columns.items() if n != SMILES and isinstance(c, NumberColumn)]
-    labels = [int(np.count_nonzero(~column.missing)) for column in columns]
-    return AssayCounts(len(table), len(columns), sum(labels), sum(1 for n in labels if n))
-
-
 def _sources(name: str) -> Callable[[Path], list[Path]]:
     def sources(root: Path) -> list[Path]:
         """List the file of the set, or nothing."""
@@ -216,6 +183,32 @@ def _sources(name: str) -> Callable[[Path], list[Path]]:
     return sources
 
 
+def _report(name: str, load: Callable[..., TablePool], splits: Sequence[str], root: Path) -> Report:
+    """Compare the counts of a set of assays; where they are right, tell what its splits hold.
+
+    Args:
+        name: toxcast or chembl.
+        load: its loader.
+        splits: the splits that it has.
+        root: the data folder.
+    """
+    path = find_assays(name, root)
+    assert path is not None  # `verify` has seen that the set is present
+    found, expected = counted(path), COUNTS[name]
+    lines = [str(found), f"{found.filled:,} assays with at least one label"]
+    if matches(path, CHECKSUMS[name]):
+        lines.append(f"{path.name}: the known checksum")
+    else:
+        lines.append(f"{path.name}: not the known checksum; the counts decide, not the packing")
+    problems = () if found == expected else (f"{name} has {found}; expected {expected}",)
+    if not problems:
+        pool = load(root, "all")
+        lines += [pool.describe(), *pool.notes]
+        for split in splits:
+            lines.append(load(root, split).describe())
+    return Report(name, tuple(lines), problems)
+
+
 TOXCAST = DataSet(
     "toxcast",
     "a table of molecules and assays of toxicity, by family (US EPA)",
@@ -223,6 +216,7 @@ TOXCAST = DataSet(
     str(COUNTS["toxcast"]),
     load_toxcast,
     _sources("toxcast"),
+    partial(_report, "toxcast", load_toxcast, (*SPLITS, TRUSTED)),
     MANUAL["toxcast"],
     splits=(*SPLITS, TRUSTED),
 )
@@ -233,5 +227,6 @@ CHEMBL = DataSet(
     str(COUNTS["chembl"]),
     load_chembl,
     _sources("chembl"),
+    partial(_report, "chembl", load_chembl, SPLITS),
     MANUAL["chembl"],
 )
