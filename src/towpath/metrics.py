@@ -24,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 from torch import Tensor
 
 Array = npt.NDArray[np.float64]
@@ -126,6 +125,8 @@ def area_under_curve(scores: npt.ArrayLike, positive: npt.ArrayLike) -> float:
     n_0 = len(is_positive) - n_1
     if not n_1 or not n_0:
         return math.nan
+    from scipy.stats import rankdata  # here, so that `import towpath` does not wait for scipy
+
     ranks = rankdata(np.asarray(scores, dtype=np.float64))
     return float((ranks[is_positive].sum() - n_1 * (n_1 + 1) / 2) / (n_1 * n_0))
 
