@@ -161,6 +161,8 @@ class TOW:
     cost: Cost | None = None
     wants_judges: ClassVar[bool] = False
     plans_windows: ClassVar[bool] = True
+    plans_probes: ClassVar[bool] = True
+    """whether the probes of a run show the plans of this weighter itself"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nominal", checked_nominal(self.nominal))
