@@ -4,7 +4,7 @@ from PIL import Image
 
 from tests.reports import synthetic
 from towpath.reports.charts.figures import write_figures, write_weights
-from towpath.runs.comparison import compared
+from towpath.runs.comparing import compared
 
 
 def test_the_weights_of_many_weighters_stand_in_rows_of_four(tmp_path):
