@@ -15,12 +15,6 @@ from towpath.runs.read_studies import read_studies
 from towpath.runs.results import results
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    path = tmp_path_factory.mktemp("comparison") / "both"
-    return synthetic.write_comparison(path, 6, weighters=("uniform", "tow"), seeds=(0, 3))
-
-
 def test_the_finished_runs_are_compared_with_the_baseline(finished):
     result = compared(ComparisonSpec.read(finished))
     assert (result.baseline, result.tests) == ("uniform", ["omniglot"])

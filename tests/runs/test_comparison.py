@@ -16,12 +16,6 @@ from towpath.runs.differences import SeedDifferences
 from towpath.runs.folder import RunFolder
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    path = tmp_path_factory.mktemp("comparison") / "both"
-    return synthetic.write_comparison(path, 6, weighters=("uniform", "tow"), seeds=(0, 3))
-
-
 def test_what_came_out_comes_back_from_its_file(finished):
     result = compared(ComparisonSpec.read(finished))
     write_comparison(finished, result)

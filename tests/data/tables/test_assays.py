@@ -1,30 +1,13 @@
 """ToxCast and ChEMBL: small tables of the same shape, and the real ones where they are."""
 
-import numpy as np
 import pytest
 
-from tests.data.tables.table_files import csv_bytes
 from towpath.cli.main import main
 from towpath.data import DataError, load
 from towpath.data.tables.assay_counts import COUNTS, AssayCounts, counted
 from towpath.data.tables.pool import TablePool
 
 pytest.importorskip("rdkit", reason="needs the extra chem")
-
-
-@pytest.fixture
-def small(tmp_path):
-    """A data folder with a table like ToxCast, of which assays of NVS have enough labels."""
-    draws = np.random.default_rng(0)
-    names = [f"{family}_{i}" for family in ("NVS", "ATG", "APR") for i in range(10)]
-    smiles = ["C" * (1 + i % 20) + "O" * (1 + i // 20) for i in range(120)]
-    rows = [
-        {"smiles": s, **{name: f"{draws.integers(0, 2):.1f}" for name in names}} for s in smiles
-    ]
-    rows[5]["smiles"] = "FAIL"
-    (tmp_path / "assays").mkdir()
-    (tmp_path / "assays" / "toxcast.csv").write_bytes(csv_bytes(rows))
-    return tmp_path
 
 
 def names(pool: TablePool) -> set[str]:

@@ -5,33 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.tables.table_files import csv_bytes, npz_bytes, wide_rows
+from tests.data.tables.table_files import TASKS, assay_rows, csv_bytes, npz_bytes, wide_rows
 from towpath.data import DataError, load, load_table
 from towpath.data.tables.pool import TablePool
-
-TASKS = [f"{group}_{i}" for group in "uvw" for i in range(4)]
-
-
-def rows(count: int = 40, seed: int = 0):
-    draws = np.random.default_rng(seed)
-    return [
-        {
-            "id": f"00{i}",
-            "x": f"{draws.normal(10, 3):.6f}",
-            "y": "" if i % 10 == 3 else f"{draws.normal():.6f}",
-            "same": 1,
-            **{task: "" if draws.random() < 0.3 else int(draws.random() < 0.5) for task in TASKS},
-        }
-        for i in range(count)
-    ]
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "assays.csv"
-    path.write_bytes(csv_bytes(rows()))
-    return path
-
 
 OPTIONS = {"tasks": TASKS, "id": "id"}
 
@@ -63,7 +39,7 @@ def test_a_wide_table_is_loaded_with_what_was_done_told(table):
 def test_targets_are_the_cells_of_the_file(table):
     pool = load_table(table, "all", **OPTIONS)
     assert [task.name for task in pool.tasks] == TASKS
-    found = rows()
+    found = assay_rows()
     for task in pool.tasks:
         for row, code in zip(task.rows.tolist(), task.targets.tolist(), strict=True):
             assert found[row][task.name] == int(task.labels[code])
@@ -74,7 +50,7 @@ def test_targets_are_the_cells_of_the_file(table):
 @settings(max_examples=15, deadline=None)
 def test_no_task_is_in_two_splits(tmp_path_factory, by, seed):
     path = tmp_path_factory.mktemp("t") / "assays.csv"
-    path.write_bytes(csv_bytes(rows(20)))
+    path.write_bytes(csv_bytes(assay_rows(20)))
     options = {**OPTIONS, "groups": {"prefix": "_"}, "splits": {"by": by, "seed": seed}}
     names = [t.name for pool in pools(path, **options).values() for t in pool.tasks]
     assert sorted(names) == sorted(TASKS)
@@ -133,11 +109,11 @@ def test_the_content_changes_with_a_target_a_feature_and_the_split_but_not_with_
     other.write_bytes(table.read_bytes())
     assert load_table(other, "test", **OPTIONS).content == before
     assert load_table(table, "train", **OPTIONS).content != before
-    changed = rows()
+    changed = assay_rows()
     changed[0]["x"] = "99"
     other.write_bytes(csv_bytes(changed))
     assert load_table(other, "test", **OPTIONS).content != before
-    changed = rows()
+    changed = assay_rows()
     task = load_table(table, "test", **OPTIONS).tasks[0]
     changed[int(task.rows[0])][task.name] = 1 - changed[int(task.rows[0])][task.name]
     other.write_bytes(csv_bytes(changed))

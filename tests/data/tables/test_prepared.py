@@ -1,47 +1,16 @@
 """What the splits of a table share, and what they do not."""
 
 import numpy as np
-import pytest
 
-from tests.data.tables.table_files import csv_bytes
+from tests.data.tables.table_files import TASKS, assay_rows, csv_bytes
+from tests.data.tables.test_loading import OPTIONS, pools
 from towpath.data import load_table
-from towpath.data.tables.pool import TablePool
-
-TASKS = [f"{group}_{i}" for group in "uvw" for i in range(4)]
-
-
-OPTIONS = {"tasks": TASKS, "id": "id"}
-
-
-def rows(count: int = 40, seed: int = 0):
-    draws = np.random.default_rng(seed)
-    return [
-        {
-            "id": f"00{i}",
-            "x": f"{draws.normal(10, 3):.6f}",
-            "y": "" if i % 10 == 3 else f"{draws.normal():.6f}",
-            "same": 1,
-            **{task: "" if draws.random() < 0.3 else int(draws.random() < 0.5) for task in TASKS},
-        }
-        for i in range(count)
-    ]
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "assays.csv"
-    path.write_bytes(csv_bytes(rows()))
-    return path
-
-
-def pools(path, **options) -> dict[str, TablePool]:
-    return {s: load_table(path, s, **options) for s in ("train", "validation", "test")}
 
 
 def test_standardisation_is_that_of_the_training_tasks_in_every_split(table):
     found = pools(table, **OPTIONS)
     used = np.unique(np.concatenate([task.rows for task in found["train"].tasks]))
-    values = np.array([[float(r["x"]), float(r["y"] or "nan")] for r in rows()])[used]
+    values = np.array([[float(r["x"]), float(r["y"] or "nan")] for r in assay_rows()])[used]
     for pool in found.values():
         assert pool.scaling is not None
         np.testing.assert_allclose(pool.scaling.mean, np.nanmean(values, 0), rtol=1e-5, atol=1e-6)
@@ -52,7 +21,7 @@ def test_standardisation_is_that_of_the_training_tasks_in_every_split(table):
 def test_held_out_tasks_leave_no_trace_in_training(table, tmp_path):
     """Other rows, measured in test tasks only, change nothing in training."""
     test = [task.name for task in load_table(table, "test", **OPTIONS).tasks]
-    extra = [dict(row) for row in rows()]
+    extra = [dict(row) for row in assay_rows()]
     extra.append({**extra[0], "id": "new", "x": "1000", **dict.fromkeys(TASKS, "")})
     extra[-1] |= dict.fromkeys(test, 1)
     (tmp_path / "more").mkdir()
