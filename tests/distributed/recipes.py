@@ -92,13 +92,17 @@ RULES: dict[str, dict[str, Any]] = {
         "weighter": {"name": "tow", "wants_targets": True, "nominal": "opus"},
         "trusted": TRUSTED,
     },
+    "race in a heat": {
+        "weighter": {"name": "auto", "first": 2, "length": 4, "looks": 2, "deals": 2},
+        "trusted": {"count": 8, "per_batch": 3},
+    },
     "scheduler with an inner loop": {
         "weighter": {"name": "ats"},
         "trusted": TRUSTED,
         "learner": {"name": "maml", "adaptation_steps": 1},
     },
 }
-"""the rules of the literature, kinds, and plans about a rule"""
+"""the rules of the literature, kinds, plans about a rule, and a race of such"""
 
 
 def recipes(

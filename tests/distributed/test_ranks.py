@@ -4,6 +4,7 @@ import json
 import math
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,8 +64,20 @@ def state_distance(one: Path, other: Path) -> float:
     return max(float(np.abs(theirs[name] - ours[name]).max()) for name in ours)
 
 
+def smooth(run: Path) -> list[dict[str, Any]]:
+    """Return the records without the metrics by rank."""
+    found = records(run)
+    for record in found:
+        record.get("validation", {}).pop("others", None)
+    return found
+
+
 def assert_same(one: Path, other: Path, tolerance: float) -> None:
-    assert distance(records(one), records(other)) < tolerance, one.name
+    """Compare records and states; not the metrics by rank of two-way validation tasks.
+
+    These jump where two outputs are equal but for the order in which sums were rounded.
+    """
+    assert distance(smooth(one), smooth(other)) < tolerance, one.name
     assert state_distance(one, other) < tolerance, one.name
 
 

@@ -2,11 +2,12 @@
 
 import itertools
 import math
+import re
 
 import pytest
 
 from tests.reports.reading import Page
-from towpath.reports.charts.lines import Axes, Line, line_chart
+from towpath.reports.charts.lines import Axes, Line, Span, line_chart
 from towpath.reports.charts.svg import Words
 
 WORDS = Words("chart", "A <title>", "what & how")
@@ -49,3 +50,17 @@ def test_long_names_are_left_to_the_legend():
     line = Line("tow-faithful_value=diagonal", 0, [(0, 1), (1, 2)])
     svg = line_chart(WORDS, Axes("step", "y"), [line])
     assert '<text class="label' not in svg
+
+
+def test_stretches_of_the_axis_are_marked_in_a_strip_and_names_may_be_left_to_a_legend():
+    spans = (Span(0, 50, -1, "a < b"), Span(50, 100, 3, "c"))
+    axes = Axes("step", "value", spans=spans, end_labels=False)
+    svg = line_chart(WORDS, axes, [Line("one", 0, [(0.0, 1.0), (100.0, 2.0)])])
+    found = re.findall(r'<rect class="dot (\w+)" x="([\d.]+)" y="\S+" width="([\d.]+)"', svg)
+    (grey, start, first), (series, middle, second) = found
+    assert (grey, series) == ("grey", "s3")
+    assert float(start) + float(first) == pytest.approx(float(middle), abs=0.02)
+    assert float(first) == pytest.approx(float(second), abs=0.02)
+    assert "<title>a &lt; b</title>" in svg
+    assert 'class="label' not in svg
+    assert 'class="label' in line_chart(WORDS, Axes("s", "v"), [Line("one", 0, [(0, 1), (1, 2)])])

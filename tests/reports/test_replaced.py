@@ -24,7 +24,7 @@ def test_a_report_on_other_runs_is_named_when_it_is_replaced(page, tmp_path):
     lines = write_report([tmp_path / "two"], page)
     assert page.read_bytes() != before
     (said,) = (line for line in lines if "replaced" in line)
-    assert said.startswith(f"{page} was the report 'made-up' with 1 run(s)")
+    assert said.startswith(f"{page} was the report 'made-up on omniglot' with 1 run(s)")
     assert "another --out" in said
 
 

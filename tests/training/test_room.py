@@ -3,10 +3,11 @@
 import pytest
 
 from tests.training.runs import tiny
+from towpath.data.shape import TaskShape
 from towpath.recipes.typed import RecipeError
 from towpath.training.room import require_room
 
-SHAPE = (1, 28, 28)
+SHAPE = TaskShape((1, 28, 28), 2)
 
 
 def test_a_window_that_fits_is_let_through_and_unknown_memory_is_no_obstacle():

@@ -110,7 +110,7 @@ def test_a_schedule_without_trusted_tasks_is_refused(name):
 def test_a_weighter_says_itself_whether_it_wants_targets():
     wanting = {name for name in WEIGHTERS if component_wants_targets(Component(name))}
     assert wanting == {
-        *("l2rw", "nested", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda"),
+        *("kinds", "l2rw", "nested", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda"),
         *("doge", "opus", "pds", "ats", "tow-targets", "tow-targets-fast"),
     }
     for name in WEIGHTERS:

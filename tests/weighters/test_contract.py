@@ -18,7 +18,8 @@ from towpath.data import TaskShape
 from towpath.learners import LEARNERS, ProtoNet
 from towpath.recipes.component import Component
 from towpath.recipes.components import make_learner, make_optimizer, make_weighter
-from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_targets
+from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_judges, wants_targets
+from towpath.weighters.tensors import TENSORS, parted
 
 T, M = 3, 4
 Window = list[list[tp.Episode]]
@@ -84,8 +85,12 @@ GENTLE: dict[str, dict[str, Any]] = {
     "auto-lambda": {"rate": 0.01},
     "ats": {"steps": 6},
     "kinds": {"warmup": 0},
+    # a heat from the first window to the second
+    "race": {"first": 0, "length": 6, "looks": 2, "deals": 2},
+    "auto": {"first": 0, "length": 6, "looks": 2, "deals": 2},
 }
-EQUAL_AT_FIRST = ("uniform", "kinds")
+RACES = ("race", "auto")
+EQUAL_AT_FIRST = ("uniform", "kinds", *RACES)
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,9 @@ class Case:
             else [*self.targets[0], *self.targets[1]][: len(window)]
         )
         targets = goals if wants_targets(self.weighter) else None
+        if wants_judges(self.weighter):
+            dtype = next(self.learner.module.parameters()).dtype
+            options["judges"] = [task_of(seed, dtype) for seed in range(200, 203)]
         return self.weighter.plan(
             tp.Objective(self.learner),
             self.learner.module,
@@ -260,7 +268,10 @@ def test_two_windows_with_the_state_through_json_equal_two_windows_in_one_go(nam
             said += outcome(plan)
             state = plan.weighter_state
             if stop:
-                state = json.loads(json.dumps(state))
+                plain, tensors = parted(state)
+                state = json.loads(json.dumps(plain))
+                if tensors:
+                    state[TENSORS] = {key: t.clone() for key, t in tensors.items()}
                 held = copy.deepcopy((case.learner.module, case.optimizer.state_dict()))
                 case = made(name)
                 case.learner.module.load_state_dict(held[0].state_dict())
@@ -270,7 +281,10 @@ def test_two_windows_with_the_state_through_json_equal_two_windows_in_one_go(nam
     assert same(train(stop=True), train(stop=False))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("pds", "kinds") and n[:3] != "tow"])
+# the others plan a window as a whole, or look at the judges at its end
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if n not in ("pds", "kinds", *RACES) and n[:3] != "tow"]
+)
 def test_a_rule_sees_one_long_window_as_two_short_ones(name):
     long, short = made(name), made(name)
     long.learner.module.eval()  # dropout's masks belong to a window's seed
@@ -284,6 +298,14 @@ def test_a_rule_sees_one_long_window_as_two_short_ones(name):
     assert same(whole.weights, torch.cat([first.weights, second.weights]))
     assert same(whole.final.x, second.final.x)
     assert whole.weighter_state == second.weighter_state
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_the_contract_sees_a_race_in_the_middle_of_a_heat(name):
+    plan = made(name).plan()
+    assert plan.race is not None
+    assert plan.race.standings, "the judges have looked"
+    assert plan.weighter_state[TENSORS], "branches go on in the next window"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -340,7 +362,7 @@ def test_applying_a_plan_equals_steps_of_torch_on_its_weighted_losses(name):
         plan.apply_(case.learner.module, case.optimizer)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("tow")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in RACES and n[:3] != "tow"])
 def test_a_rule_takes_targets_where_it_wants_them_and_only_there(name):
     case = made(name)
     wrong = None if wants_targets(case.weighter) else case.targets[0]

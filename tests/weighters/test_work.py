@@ -37,9 +37,12 @@ def test_a_class_may_say_itself_what_it_expects():
 
 
 @pytest.mark.parametrize("name", WEIGHTERS)
-def test_only_tow_pds_and_kinds_hold_a_whole_window(name):
+def test_only_plans_and_races_with_a_plan_hold_a_whole_window(name):
     weighter = WEIGHTERS[name].make()
-    assert plans_windows(weighter) == isinstance(weighter, tp.TOW | tp.PDS | tp.Kinds)
+    assert plans_windows(weighter) == isinstance(weighter, tp.TOW | tp.PDS | tp.Kinds | tp.Race)
+    if isinstance(weighter, tp.Race):
+        arms = {"uniform": tp.Uniform(), "trim": tp.Trim()}
+        assert not plans_windows(tp.Race(arms))
 
 
 def test_trials_sketches_and_targets_of_a_plan_are_counted():

@@ -13,6 +13,7 @@ from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
+from towpath.weighters.race.record import RaceRecord
 
 
 def _summary_writer(folder: str, first_step: int) -> Any:
@@ -56,6 +57,10 @@ class BoardReporter:
                 if value is not None:
                     self._writer.add_scalar(f"training/{name}", value, step)
         self.other.stepped(step, record)
+
+    def raced(self, step: int, race: RaceRecord) -> None:
+        """Pass the decision of a race on without writing a scalar."""
+        self.other.raced(step, race)
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Write the mean score on the validation tasks, and each metric that it has beside it."""

@@ -1,4 +1,4 @@
-"""`towpath demo`: five weighters on built-in data with wrong labels, with pictures to look at."""
+"""`towpath demo`: six weighters on built-in data with wrong labels, with pictures to look at."""
 
 import argparse
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "demo",
-        "Five weighters on built-in synthetic data with wrong labels, in a few minutes.",
+        "Six weighters on built-in synthetic data with wrong labels, in a few minutes.",
         "towpath demo",
         run,
     )

@@ -20,6 +20,7 @@ from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
+from towpath.weighters.race.record import RaceRecord
 from towpath.wording import say, seconds_text
 
 PLAIN_LINES = 10
@@ -87,6 +88,14 @@ class ConsoleReporter:
         elif step - self._last_line >= self._steps / PLAIN_LINES or step >= self._steps:
             self._last_line = step
             say(self.console, f"step {step}/{self._steps}  {text}{self._validation}")
+
+    def raced(self, step: int, race: RaceRecord) -> None:
+        """Print a line when another weighter leads, and at the end of a heat that changed nothing.
+
+        What is decided in between is in the records.
+        """
+        if race.ended:
+            say(self.console, f"step {step}: {race.decision()} ({race.reason()})")
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Show the last validation score beside the progress from now on."""

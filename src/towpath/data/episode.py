@@ -63,6 +63,29 @@ class Episode:
             self.support_x, self.support_y, self.query_x[kept], self.query_y[kept], self.info
         )
 
+    def dealt(self, generator: torch.Generator) -> "Episode":
+        """Return the same samples, dealt anew into a support and a query set of the same sizes.
+
+        Each class keeps its number of support samples. The labels of a task that was mislabelled
+        stay with their samples.
+
+        Args:
+            generator: draws the deal, on the CPU.
+        """
+        x = torch.cat([self.support_x, self.query_x])
+        y = torch.cat([self.support_y, self.query_y])
+        n = len(self.support_y)
+        order = torch.randperm(len(y), generator=generator).to(y.device)
+        if not y.is_floating_point():
+            # the support set is the first of each class in this order, as many as before
+            of_class = torch.nn.functional.one_hot(y[order], int(y.max()) + 1)
+            wanted = torch.bincount(self.support_y, minlength=of_class.shape[1])
+            rank = (of_class.cumsum(0) * of_class).sum(1)
+            first = rank <= wanted[y[order]]
+            order = torch.cat([order[first], order[~first]])
+        a, b = order[:n], order[n:]
+        return Episode(x[a], y[a], x[b], y[b], self.info)
+
     def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> "Episode":
         """Return the same task on another device; `dtype` converts floating-point tensors only."""
         if dtype is None and self.support_x.device == torch.device(device):

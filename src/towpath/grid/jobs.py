@@ -20,6 +20,7 @@ from towpath.training.estimate import Estimate
 from towpath.training.loop import resume, train
 from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
+from towpath.weighters.race.record import RaceRecord
 
 ATTEMPTS = 2
 """a run that fails is tried once more, since machines fail too"""
@@ -103,6 +104,9 @@ class EventReporter:
     def stepped(self, step: int, record: WindowRecord) -> None:  # noqa: ARG002  of the protocol
         """Pass on which step the run has reached."""
         self._tell(Stepped(step, self._steps))
+
+    def raced(self, step: int, race: RaceRecord) -> None:
+        """Ignore the decision of a race, which is in the records of the run."""
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Ignore the validation, which is in the records of the run."""

@@ -7,7 +7,7 @@ package was allowed explicitly; a run folder by itself never causes an import.
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from towpath.learners import LEARNERS, Learner
 from towpath.recipes.component import Component, Options
 from towpath.recipes.memory import require_memory
 from towpath.recipes.mix import MIX
+from towpath.recipes.rules import RACES, RULES, as_sections, rules_of
 from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.weighters.tow.nominal import NOMINALS
@@ -150,6 +151,7 @@ def weighter_options(
     """Return all options of a weighter, with presets and defaults filled in.
 
     A nominal that is a weighter is a section of its own: `nominal: {name: mixture, window: 200}`.
+    The rules of a race (`towpath.recipes.rules`) are sections by name.
 
     Args:
         component: the weighter.
@@ -167,12 +169,28 @@ def weighter_options(
                 given[name] = round(share * steps)
     if not isinstance(entry, WeighterEntry):
         return options_for(make, given, where)
+    races = RULES in inspect.signature(make).parameters
+    rules = rules_of(given.get(RULES), f"{where}.{RULES}") if races else {}
+    if races:
+        given[RULES] = as_sections(rules)
     options = options_for(make, {**entry.presets, **given}, where, leave_out=("prior", "cost"))
+    inside = {
+        label: {"name": rule.name, **weighter_options(rule, allowed, steps, place)}
+        for label, rule, place in _placed(rules, where)
+    }
+    if races:
+        return {**options, RULES: inside}
     about = _nominal(options, where)
     if about is None:
         return options
     inner = weighter_options(about, allowed, steps, f"{where}.nominal")
     return {**options, "nominal": {"name": about.name, **inner}}
+
+
+def _placed(rules: Mapping[str, Component], where: str) -> Iterator[tuple[str, Component, str]]:
+    """Yield the name of each rule of a race, the rule, and its dotted name for messages."""
+    for label, rule in rules.items():
+        yield label, rule, f"{where}.{RULES}.{label}"
 
 
 def _nominal(options: Options, where: str) -> Component | None:
@@ -204,6 +222,12 @@ def make_weighter(
         if about is not None:
             made_nominal = make_weighter(about, allowed, steps, f"{where}.nominal")
             options = {**options, "nominal": made_nominal}
+        if RULES in options:
+            made_rules = {
+                label: make_weighter(rule, allowed, steps, place)
+                for label, rule, place in _placed(rules_of(options[RULES], where), where)
+            }
+            options = {**options, RULES: made_rules}
         return entry.make(**options)
     made: Weighter = entry(**options)
     if not callable(getattr(made, "plan", None)):
@@ -219,6 +243,9 @@ def component_wants_targets(component: Component) -> bool:
 
     It is False for a class of the user's, which would have to be imported to find out.
     """
+    if component.name in RACES:
+        rules = rules_of(component.options.get(RULES), f"weighter.{RULES}")
+        return any(component_wants_targets(rule) for rule in rules.values())
     entry = WEIGHTERS.get(component.name)
     return entry is not None and entry.wants_targets(component.options)
 

@@ -1,6 +1,6 @@
 """One HTML file from run folders: no script, no network, no date, so always the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from towpath.reports.sections.made import made_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
 from towpath.reports.sections.probes import probes_section
+from towpath.reports.sections.race import race_section
 from towpath.reports.sections.reached import reached_section
 from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.running_time import time_section
@@ -34,12 +35,13 @@ MADE_BY = (
     "Made by <code>towpath report</code> from run folders; pictures of tasks are drawn from their "
     "data. Rebuilding it from the same folders and data gives the same file."
 )
-SECTIONS = (
+SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     results_section,
     curves_section,
     reached_section,
     time_section,
     weights_section,
+    race_section,
     planner_section,
     probes_section,
     theory_section,
@@ -126,11 +128,17 @@ def study_chapter(study: Study, redraw: Redraw) -> Chapter:
         badges.append("small form of the recipe")
     if not all(run.finished for run in study.all) or study.missing:
         badges.append("not finished")
-    sections: list[Section] = [make(study) for make in SECTIONS]
+    sections = [make(study) for make in SECTIONS]
     sections.insert(EPISODES_AT, episodes_section(study, redraw))
     about = recipe.about if recipe else ""
     return Chapter(
-        study.name, study.heading, about, finding(study), badges, missing_in(study), sections
+        study.name,
+        study.heading,
+        about,
+        finding(study),
+        badges,
+        missing_in(study),
+        [section for section in sections if section is not None],
     )
 
 

@@ -15,12 +15,12 @@ import yaml
 from towpath.files import new_folder, write
 from towpath.recipes.component import Component, Options
 from towpath.recipes.recipe import Recipe
+from towpath.recipes.spelling import spelt
 from towpath.recipes.strict_yaml import load_yaml
-from towpath.recipes.typed import RecipeError, plain_value
+from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.folder import COMPARISON, CONFIG, RunFolder, refuse_existing
 from towpath.runs.identity import differences
-from towpath.weighters import WEIGHTERS
 
 SPEC = COMPARISON
 
@@ -42,18 +42,9 @@ class Contestant:
         Raises:
             RecipeError: if a part after the name is not `option=value`.
         """
-        name, *settings = text.strip().split(":")
-        if settings and settings[0].isidentifier() and name not in WEIGHTERS:
-            name = f"{name}:{settings.pop(0)}"  # package.module:Class
-        component = recipe.weighter if recipe.weighter.name == name else Component(name)
-        for setting in settings:
-            key, sign, value = setting.partition("=")
-            if not sign:
-                raise RecipeError(
-                    f"The weighter {text!r} has the part {setting!r}; expected option=value, as in "
-                    "tow:beta=1.0"
-                )
-            component = component.given(**{key: plain_value(value)})
+        component = spelt(text)
+        if recipe.weighter.name == component.name:
+            component = recipe.weighter.given(**component.options)
         return cls(text, component)
 
     @property

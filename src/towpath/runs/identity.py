@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from towpath.recipes.rules import rules_of
+from towpath.recipes.spelling import spelt
 from towpath.recipes.typed import RecipeError
 from towpath.runs.plain import Json, JsonObject, count_at, object_of
 
@@ -166,10 +168,13 @@ def differences(asked: JsonObject, found: JsonObject, where: str = "") -> list[s
 def _same(one: Json, other: Json) -> bool:
     """Return whether two values are equal; YAML reads `1e-3` as a word, an option as a number.
 
-    A component that was asked for by its name alone is written down as a section with its options.
+    A component that was asked for in a word is written down as a section with all its options, and
+    a list of them as such sections by name.
     """
     if isinstance(one, str) and isinstance(other, Mapping):
-        return one == other.get("name")
+        return not differences(spelt(one).as_mapping(), other)
+    if isinstance(one, list) and isinstance(other, Mapping):
+        return list(rules_of(one, "rules")) == list(other)
     for word, number in ((one, other), (other, one)):
         if isinstance(word, str) and isinstance(number, int | float):
             try:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from towpath.runs.plain import Json, JsonObject, count_at, figures_at, known_at
+from towpath.runs.race import race_as_json, race_from_json
+from towpath.weighters.race.record import RaceRecord
 
 Series = Sequence[float | None]
 """numbers, with None for each that was not finite"""
@@ -42,6 +44,8 @@ class PlanStatistics:
     paper_sketches: float | None = None
     paper_linearisation: float | None = None
     paper_backward: float | None = None
+    race: RaceRecord | None = None
+    """who leads and how the arms stand, where weighters race"""
 
     @property
     def planned(self) -> bool:
@@ -64,11 +68,13 @@ class PlanStatistics:
         return _mean(self.effective_tasks)
 
     def as_json(self) -> dict[str, Json]:
-        """Return plain values for `from_json`; `weightless` is left out where it is 0."""
+        """Return plain values for `from_json`; `weightless` and `race` only where there are any."""
         content: dict[str, Json] = {"weightless": self.weightless} if self.weightless else {}
         for field in fields(self):
-            if field.name != "weightless":
+            if field.name not in ("weightless", "race"):
                 content[field.name] = getattr(self, field.name)
+        if self.race is not None:
+            content["race"] = race_as_json(self.race)
         return content
 
     @classmethod
@@ -100,6 +106,7 @@ class PlanStatistics:
             paper_sketches=known_at(content, "paper_sketches"),
             paper_linearisation=known_at(content, "paper_linearisation"),
             paper_backward=known_at(content, "paper_backward"),
+            race=None if content.get("race") is None else race_from_json(content["race"]),
         )
 
 

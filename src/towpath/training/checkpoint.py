@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -33,6 +34,7 @@ from towpath.runs.header import (
 from towpath.runs.origin import ForeignRecordsError, Origin
 from towpath.runs.plain import Json, is_number
 from towpath.training.state import TrainState
+from towpath.weighters.tensors import TENSORS, parted
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +75,10 @@ class Checkpoint:
             params={name: p.to(device) for name, p in self.state.params.items()},
             optimizer=replace(optimizer, slots=slots),
         )
+        plain, held = parted(state.weighter_state)
+        if held:
+            moved = {name: t.to(device) for name, t in held.items()}
+            state = replace(state, weighter_state={**(plain or {}), TENSORS: moved})
         best = self.best
         if best is not None:
             best = replace(best, params={name: p.to(device) for name, p in best.params.items()})
@@ -140,6 +146,8 @@ def _encode(checkpoint: Checkpoint, run: str) -> bytes:
     tensors |= {f"slots.{i}": slot for i, slot in enumerate(state.optimizer.slots)}
     if best is not None:
         tensors |= {f"best.{name}": p for name, p in best.params.items()}
+    plain, held = parted(state.weighter_state)
+    tensors |= {f"weighter.{name}": t for name, t in held.items()}
     # copies: the best parameters may be the current ones, and safetensors refuses shared memory
     tensors = {name: t.detach().cpu().clone() for name, t in tensors.items()}
     header = Header(
@@ -152,7 +160,7 @@ def _encode(checkpoint: Checkpoint, run: str) -> bytes:
         evaluations=state.evaluations,
         tasks=state.tasks,
         steps=state.optimizer.steps,
-        weighter_state=state.weighter_state,
+        weighter_state=plain,
         best=None if best is None else BestStep(best.step, best.score),
         since_best=checkpoint.since_best,
         seconds=checkpoint.seconds,
@@ -187,10 +195,13 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
         best = Best(ordered, header.best.step, header.best.score)
     # first, since "another model" helps the user more than "another run"
     origin.check(path, header)
+    memory: Mapping[str, Any] | None = header.weighter_state
+    if memory and TENSORS in memory:
+        memory = {**memory, TENSORS: _part(tensors, "weighter.")}
     state = TrainState(
         params={name: params[name] for name in start.params},
         optimizer=OptimiserState(start.optimizer.dynamics, slots, header.steps),
-        weighter_state=header.weighter_state,
+        weighter_state=memory,
         step=header.step,
         window=header.window,
         failures=header.failures,

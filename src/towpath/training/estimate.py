@@ -23,7 +23,7 @@ from towpath.training.evaluation import evaluate
 from towpath.training.setup import Setup
 from towpath.weighters import wants_targets
 from towpath.weighters.rules.site import FORWARD
-from towpath.weighters.work import plans_windows, window_work
+from towpath.weighters.work import plans_windows, run_work
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
@@ -78,22 +78,8 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
             f"{plan_bytes / 2**30:.1f} GiB; found {free / 2**30:.1f} GiB free. Lower "
             "training.horizon or training.meta_batch_size, or choose a smaller backbone."
         )
-    window, goals = setup.window(0, recipe.training.steps)
+    whole, seconds = _training_seconds(setup, steps)
     params, objective = setup.start.params, setup.objective
-    batch = window[0]
-    # several mini-batches: tasks of any-shot episodes differ in size
-    batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
-    whole = _usual(lambda b: objective.evaluate(params, b), batches)
-    extra = len(goals[0]) / len(batch) if goals else 0.0
-    work = window_work(setup.weighter, T, extra, setup.start.optimizer.inertia)
-    seconds = whole * (work.evaluations + FORWARD * work.forwards)
-    if work.sketches:
-        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
-        sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
-        seconds += max(0.0, sketched - whole) * work.sketches
-    if work.parts:
-        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
-        seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
@@ -102,13 +88,42 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     a_few = _usual(lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts)
     per_task = a_few / MEASURED_TASKS
     return Estimate(
-        seconds_per_step=seconds / T,
+        seconds_per_step=seconds / steps,
         uniform_seconds_per_step=whole,
-        training_seconds=seconds / T * steps,
+        training_seconds=seconds,
         evaluation_seconds=per_task * tests,
         plan_bytes=plan_bytes,
         peak_bytes=_held_memory() + plan_bytes,
     )
+
+
+def _training_seconds(setup: Setup, steps: int) -> tuple[float, float]:
+    """Return the seconds of one evaluation of a mini-batch, and of training the last steps."""
+    recipe, T = setup.recipe, setup.recipe.training.horizon
+    window, goals = setup.window(0, recipe.training.steps)
+    params, objective = setup.start.params, setup.objective
+    batch = window[0]
+    # several mini-batches: tasks of any-shot episodes differ in size
+    batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
+    whole = _usual(lambda b: objective.evaluate(params, b), batches)
+    total = recipe.training.steps
+    work = run_work(
+        setup.weighter,
+        T,
+        range(total - steps, total),
+        targets=len(goals[0]) / len(batch) if goals else 0.0,
+        judges=len(setup.judges(0)) / len(batch),
+        inertia=setup.start.optimizer.inertia,
+    )
+    seconds = whole * (work.evaluations + FORWARD * work.forwards)
+    if work.sketches:
+        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
+        sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
+        seconds += max(0.0, sketched - whole) * work.sketches
+    if work.parts:
+        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
+        seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
+    return whole, seconds
 
 
 def _plan_bytes(setup: Setup) -> int:

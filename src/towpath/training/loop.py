@@ -21,9 +21,16 @@ from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
 from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
-from towpath.runs.plain import Json, plain_json
+from towpath.runs.plain import Json, object_of, plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
-from towpath.runs.records import Clock, ProbeRecord, Record, WindowRecord, clocked
+from towpath.runs.records import (
+    Clock,
+    ProbeRecord,
+    Record,
+    StepRecord,
+    WindowRecord,
+    clocked,
+)
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
     Checkpoint,
@@ -41,7 +48,8 @@ from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
-from towpath.weighters import TOW, Kinds, MiniBatchWeighter
+from towpath.weighters import TOW, Kinds, MiniBatchWeighter, Race, Weighter
+from towpath.weighters.tensors import parted
 
 logger = logging.getLogger(__name__)
 FAILURES_ALLOWED = 3
@@ -191,23 +199,33 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
         return found
     weighter, remembered = setup.weighter, dict(found.state.weighter_state)
     if isinstance(weighter, MiniBatchWeighter):
-        memory = weighter.memory_since_0_1(remembered, found.state.step)
-        _check_memory(memory, weighter)
-        found = replace(found, state=replace(found.state, weighter_state=memory))
-    elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
-        check_weighter_state(remembered, {"nominal": {}})
-        _check_memory(remembered["nominal"], weighter.nominal)
-    elif isinstance(weighter, Kinds):
-        check_weighter_state(remembered, {"step": 0, "rule": weighter.initial_state()})
+        remembered = weighter.memory_since_0_1(remembered, found.state.step)
+        found = replace(found, state=replace(found.state, weighter_state=remembered))
+    _check_memory(remembered, weighter)
     return found
 
 
-def _check_memory(memory: Json, rule: MiniBatchWeighter) -> None:
-    """Raise RecipeError if the stored memory is not one of this rule's."""
-    assert isinstance(memory, dict)
-    # a user's rule may store anything; ours declare the types of their state
-    if type(rule).__module__.startswith("towpath."):
-        check_weighter_state(memory.get("rule"), rule.initial_state())
+def _check_memory(memory: Json, weighter: Weighter) -> None:
+    """Raise RecipeError if the stored memory is not one of this weighter's."""
+    if isinstance(weighter, MiniBatchWeighter):
+        # a user's rule may store anything; ours declare the types of their state
+        if type(weighter).__module__.startswith("towpath."):
+            check_weighter_state(
+                object_of(memory, "a memory").get("rule"), weighter.initial_state()
+            )
+    elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
+        check_weighter_state(memory, {"nominal": {}})
+        _check_memory(object_of(memory, "a memory")["nominal"], weighter.nominal)
+    elif isinstance(weighter, Kinds):
+        check_weighter_state(memory, {"step": 0, "rule": weighter.initial_state()})
+    elif isinstance(weighter, Race):
+        # the rest, and the tensors of branches, are checked where the race reads them
+        rules = object_of(memory, "a memory").get("rules")
+        check_weighter_state(rules, {})
+        for name, own in object_of(rules, "memories by rule").items():
+            if name in weighter.rules:
+                check_weighter_state(own, {})
+                _check_memory(own, weighter.rules[name])
 
 
 def _moved(folder: RunFolder) -> TrainingStoppedError:
@@ -255,6 +273,7 @@ def _train(
             writer.flush()
             complete = replace(_after_records(now, writer), seconds=seconds)
             state = complete.state
+            _tell_of_race(reporter, state.step, window[0])
             reporter.stepped(state.step, window[-1])
             if state.failures >= FAILURES_ALLOWED:
                 save(complete)
@@ -271,6 +290,13 @@ def _train(
         raise
     save(complete)
     return complete
+
+
+def _tell_of_race(reporter: Reporter, step: int, record: WindowRecord) -> None:
+    """Report what a race decided in a window, of which `record` is the first one."""
+    plan = record.plan if isinstance(record, StepRecord) else None
+    if plan is not None and plan.race is not None and plan.race.decides:
+        reporter.raced(step, plan.race)
 
 
 def _after_records(now: Checkpoint, writer: Records) -> Checkpoint:
@@ -293,7 +319,8 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
         judges=setup.judges(now.state.window),
         seed=recipe.seed,
     )
-    ranks.check_agreement([*state.params.values(), *state.optimizer.slots])
+    held = parted(state.weighter_state)[1].values()
+    ranks.check_agreement([*state.params.values(), *state.optimizer.slots, *held])
     spent = now.training_seconds + time.perf_counter() - began
     return replace(now, state=state, training_seconds=spent), records
 

@@ -39,4 +39,5 @@ def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:
         paper_sketches=paper.curvature_passes,
         paper_linearisation=paper.linearisation,
         paper_backward=paper.backward,
+        race=plan.race,
     )

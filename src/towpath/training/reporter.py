@@ -7,6 +7,7 @@ from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
+from towpath.weighters.race.record import RaceRecord
 
 
 class Reporter(Protocol):
@@ -22,6 +23,10 @@ class Reporter(Protocol):
 
     def stepped(self, step: int, record: WindowRecord) -> None:
         """Receive that a window was trained on, or skipped; `record` is its last record."""
+        ...
+
+    def raced(self, step: int, race: RaceRecord) -> None:
+        """Receive what a race of weighters decided in the window that ended with a step."""
         ...
 
     def validated(self, step: int, score: Score, best: bool) -> None:
@@ -48,6 +53,9 @@ class SilentReporter:
 
     def stepped(self, step: int, record: WindowRecord) -> None:
         """Ignore the news that a window was trained on."""
+
+    def raced(self, step: int, race: RaceRecord) -> None:
+        """Ignore what a race of weighters decided."""
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Ignore the score on the validation tasks."""

@@ -45,8 +45,14 @@ from towpath.training.probes import ProbeWindow, probe_weighter, probe_windows
 from towpath.training.room import require_room
 from towpath.training.sets import content_of, other_sets, training_stream
 from towpath.training.state import TrainState
-from towpath.training.trusting import check_judges, trusted_source, trusted_tasks
-from towpath.weighters import TOW, Weighter, wants_judges, wants_targets
+from towpath.training.trusting import (
+    check_judges,
+    trusted_source,
+    trusted_tasks,
+    unjudged,
+    unjudged_note,
+)
+from towpath.weighters import TOW, Race, Weighter, wants_judges, wants_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +84,14 @@ class Setup:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what of the data is not drawn, for the user."""
+        """Sentences for the user: what of the data is not drawn, what cannot be judged."""
         streams = [self.windows.sampler, *self.tests.values()]
         if self.validation is not None:
             streams.append(self.validation)
-        return tuple(dict.fromkeys(note for stream in streams for note in stream.notes))
+        notes = [note for stream in streams for note in stream.notes]
+        if unjudged(self.recipe, self.weighter) is not None:
+            notes.append(unjudged_note(self.recipe))
+        return tuple(dict.fromkeys(notes))
 
     @property
     def device(self) -> torch.device:
@@ -174,10 +183,11 @@ def prepare(
     )
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
-    require_room(recipe, shape, place.dtype.itemsize, free)
     other = other_sets(recipe, train, data_root)
     source = trusted_source(recipe, train, other.trusted)
     stream, mixed_in = training_stream(recipe, source.train, data_root)
+    # after the streams, which say better what is wrong with ways or shots than a size does
+    require_room(recipe, shape, place.dtype.itemsize, free)
     return Setup(
         recipe=recipe,
         learner=learner,
@@ -200,19 +210,22 @@ def prepare(
 def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     """Make the weighter; raise RecipeError if the recipe lacks the trusted tasks that it needs."""
     weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
-    aims = wants_targets(weighter)
-    if aims and not recipe.trusted.count:
+    # a race without judges is its baseline, and needs no more than that
+    needy = unjudged(recipe, weighter) or weighter
+    if wants_targets(needy) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
-    if getattr(weighter, "needs_trusted", False) and not recipe.trusted.count:
+    if getattr(needy, "needs_trusted", False) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
         )
-    if wants_judges(weighter):
+    if wants_judges(weighter) and needy is weighter:
         check_judges(recipe)
-    if isinstance(weighter, TOW):
-        weighter.check_targets(aims)
+    arms = weighter.rules.values() if isinstance(weighter, Race) else [weighter]
+    for arm in arms:
+        if isinstance(arm, TOW):
+            arm.check_targets(wants_targets(arm))
     return weighter

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
 from towpath.dynamics import OptimiserState
-from towpath.runs.plain import Json
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +16,8 @@ class TrainState:
     # the learner
     params: dict[str, Tensor]
     optimizer: OptimiserState
-    # the weighter's memory: plain numbers, strings and lists
-    weighter_state: Mapping[str, Json] | None = None
+    # the weighter's memory: plain numbers, strings and lists, and tensors under `tensors`
+    weighter_state: Mapping[str, Any] | None = None
     # where training stands
     step: int = 0
     """number of mini-batches trained on"""

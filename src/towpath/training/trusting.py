@@ -6,9 +6,11 @@ from towpath.data import Pool, stream_of, trusted_pool
 from towpath.data.trusted import FixedTrusted, FreshTrusted, TrustedTasks, trusted_spec
 from towpath.data.trusted_classes import SetApart, all_trusted, set_apart
 from towpath.recipes.recipe import Recipe
+from towpath.recipes.rules import RULES, rules_of
 from towpath.recipes.typed import RecipeError
 from towpath.training.place import Place
-from towpath.weighters import Weighter, wants_judges
+from towpath.weighters import Race, Weighter, wants_judges
+from towpath.weighters.race.race import ENOUGH_JUDGES
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,3 +92,32 @@ def check_judges(recipe: Recipe) -> None:
             f"by, which leaves fewer than trusted.per_batch {asked.per_batch} to train on. Raise "
             "trusted.count, or lower trusted.judges."
         )
+
+
+def unjudged(recipe: Recipe, weighter: Weighter) -> Weighter | None:
+    """Return what a race amounts to where too few tasks judge; None for any other weighter.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter that was made of it.
+    """
+    asked = recipe.trusted
+    judges = asked.judging if asked.count else 0
+    return weighter.unjudged if isinstance(weighter, Race) and judges < ENOUGH_JUDGES else None
+
+
+def unjudged_note(recipe: Recipe) -> str:
+    """Return the sentence for the user of a race whose rules nothing can judge."""
+    asked, own = recipe.trusted, recipe.weighter
+    baseline = next(iter(rules_of(own.options.get(RULES), f"weighter.{RULES}")))
+    if not asked.count:
+        found = "trusted.count 0, and without trusted tasks nothing can be judged"
+    else:
+        found = (
+            f"{asked.judging} of {asked.count} trusted tasks to judge by, and fewer than "
+            f"{ENOUGH_JUDGES} say nothing about chance"
+        )
+    return (
+        f"The weighter {own.name!r} found {found}: it is {baseline} all the time. Set "
+        "trusted.count, for example to 20, to let it choose."
+    )

@@ -6,6 +6,7 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.pds import PDS
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import JudgingWeighter, Weighter, wants_judges, wants_targets
+from towpath.weighters.race.race import Race
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
@@ -60,6 +61,7 @@ __all__ = [
     "Oracle",
     "Plan",
     "Point",
+    "Race",
     "Random",
     "Trim",
     "TrustedOnly",

@@ -14,6 +14,7 @@ from towpath.flat import Layout
 from towpath.objective.turns import evaluating
 from towpath.weighters.muted import Muted
 from towpath.weighters.plan_text import plan_html, plan_text, weights_table
+from towpath.weighters.race.record import RaceRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,8 @@ class Plan:
     optimizer_state: OptimiserState = field(repr=False)
     """the pure optimiser state after the window"""
     weighter_state: dict[str, Any] = field(default_factory=dict)
-    """the weighter's state for the next window; plain numbers, strings and lists"""
+    """the weighter's state for the next window: plain numbers, strings and lists, and tensors by
+    name under the key `tensors` only"""
     products: float = 0.0
     """mini-batches of Hessian products, one per task: what `adjoint="exact"` takes"""
     query_share: float = 1.0
@@ -98,6 +100,8 @@ class Plan:
     """mini-batch evaluations on that share of the query sets"""
     buffers: BuffersMoved = field(default_factory=BuffersMoved, repr=False)
     """running statistics that `apply_` writes"""
+    race: RaceRecord | None = None
+    """who leads and how the arms stand, of a plan of `Race`"""
 
     @property
     def params(self) -> dict[str, Tensor]:

@@ -8,6 +8,8 @@ from towpath.weighters.card import Card
 from towpath.weighters.kinds import Kinds
 from towpath.weighters.pds import PDS
 from towpath.weighters.protocol import Weighter
+from towpath.weighters.race import cards as race_cards
+from towpath.weighters.race.race import Race
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
 from towpath.weighters.rules.exploration import Exploitation, Exploration
@@ -90,4 +92,6 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "tow-fast": _tow(TOW.fast(), tow_cards.FAST),
     "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
     "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
+    "race": WeighterEntry(Race),
+    "auto": WeighterEntry(Race, own_card=race_cards.AUTO),
 }

@@ -29,6 +29,16 @@ class WindowWork:
             self.forwards + other.forwards,
         )
 
+    def times(self, count: float) -> "WindowWork":
+        """Return the work of so many windows."""
+        return WindowWork(
+            count * self.evaluations,
+            count * self.sketches,
+            count * self.parts,
+            self.part_share,
+            count * self.forwards,
+        )
+
 
 def window_work(
     weighter: Weighter, T: int, targets: float = 0.0, inertia: float = 0.9
@@ -50,6 +60,34 @@ def window_work(
     work = expected(T, targets, inertia)
     assert isinstance(work, WindowWork)
     return work
+
+
+def run_work(
+    weighter: Weighter,
+    T: int,
+    steps: range,
+    *,
+    targets: float = 0.0,
+    judges: float = 0.0,
+    inertia: float = 0.9,
+) -> WindowWork:
+    """Return the expected work of a stretch of a run: its windows, and what a race adds to them.
+
+    Args:
+        weighter: the weighter that plans the windows.
+        T: number of mini-batches of a window.
+        steps: the mini-batches of the stretch, as training counts them.
+        targets: number of targets of a mini-batch, as a share of M.
+        judges: number of tasks that a weighter judges by, as a share of M.
+        inertia: `inertia` of the optimiser.
+    """
+    work = window_work(weighter, T, targets, inertia).times(len(steps) / T)
+    judging = getattr(weighter, "judging_work", None)
+    if judging is None or not judges:
+        return work
+    added = judging(steps, T, targets, judges, inertia)
+    assert isinstance(added, WindowWork)
+    return work + added
 
 
 def plans_windows(weighter: Weighter) -> bool:

@@ -10,6 +10,8 @@ from towpath.reports.charts.svg import BOTTOM, CHARACTER, TOP, WIDTH, Words, ser
 
 HEIGHT, LEFT = 262, 46
 LONGEST_LABEL = 16
+STRIP = 7
+"""height of the strip that marks stretches of the x axis"""
 TOOLTIPS = 80
 """lines with more dots than this have no tooltips"""
 
@@ -33,6 +35,18 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A stretch of the x axis that is marked in the colour of a series."""
+
+    start: float
+    end: float
+    colour: int
+    """index of the series' colour; -1 for grey"""
+    label: str
+    """what holds there, shown when a reader points at it"""
+
+
+@dataclass(frozen=True)
 class Axes:
     """The names of the two axes, and the values that they must show."""
 
@@ -48,6 +62,10 @@ class Axes:
     """whether to draw the line y = x"""
     whole: bool = False
     """whether y counts things, so that only whole numbers get ticks"""
+    spans: Sequence[Span] = ()
+    """stretches of x to mark in a strip along the axis"""
+    end_labels: bool = True
+    """whether lines are named at their ends; False where these lie all over the chart"""
 
 
 def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
@@ -56,7 +74,7 @@ def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
     lines = [line for line in lines if line.points]
     if not lines:
         return ""
-    named = direct_labels(lines)
+    named = direct_labels(lines) if axes.end_labels else []
     room = 10 + (CHARACTER * max(map(len, named)) if named else 4)
     xs = [x for line in lines for x, _ in line.points]
     ys = [y for line in lines for _, y in line.points]
@@ -69,6 +87,7 @@ def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
     if axes.x.startswith(("step", "training")) and not axes.x_log:
         x = replace(x, low=max(x.low, 0.0))
     parts = [_frame(axes, x, y)]
+    parts += [_strip(span, x, y) for span in axes.spans]
     parts += [_reference(value, text, x, y) for value, text in axes.references]
     if axes.diagonal:
         low, high = max(x.low, y.low), min(x.high, y.high)
@@ -130,6 +149,14 @@ def _reference(value: float, text: str, x: Scale, y: Scale) -> str:
     return (
         f'<path class="reference" d="M{x.start:g},{at:.1f}H{x.end:g}"/>'
         f'<text class="aside" x="{x.start + 4:g}" y="{at - 4:.1f}">{escape(text)}</text>'
+    )
+
+
+def _strip(span: Span, x: Scale, y: Scale) -> str:
+    return (
+        f'<rect class="dot {series_class(span.colour)}" x="{x(span.start):.2f}" '
+        f'y="{y.start - STRIP:g}" width="{max(0.0, x(span.end) - x(span.start)):.2f}" '
+        f'height="{STRIP}"><title>{escape(span.label)}</title></rect>'
     )
 
 

@@ -12,6 +12,7 @@ number a task is computed when a rule first asks for it: ranks that share the ta
 gradients to a rule that decides by losses.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,12 @@ class MiniBatch:
 
     def __len__(self) -> int:
         return len(self.losses)
+
+    def at_step(self, step: int) -> "MiniBatch":
+        """Return the same mini-batch for a rule that has seen another number of them."""
+        other = copy.copy(self)
+        other.step = step
+        return other
 
     @cached_property
     def gradients(self) -> Tensor:

@@ -21,7 +21,7 @@ from torch import Tensor
 from towpath.control import Bounds, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Evaluation
-from towpath.weighters.protocol import Weighter, wants_targets
+from towpath.weighters.protocol import Weighter, wants_judges, wants_targets
 from towpath.weighters.rules.memory import Memory, RuleMemory
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.seen import Seen
@@ -277,6 +277,11 @@ def checked_nominal(choice: object) -> str | Weighter:
             f"TOW found nominal={quoted(choice)}; expected 'uniform', 'random', the name of a "
             "weighter, or an object with a method plan. Derive your class from "
             "towpath.MiniBatchWeighter."
+        )
+    if not isinstance(choice, str) and wants_judges(cast("Weighter", choice)):
+        raise ValueError(
+            f"TOW found nominal={type(choice).__name__}(...), which judges; expected a weighter "
+            "that does not. Put the plan among its rules instead."
         )
     return cast("str | Weighter", choice)
 

@@ -1,0 +1,345 @@
+"""`Race`: several weighters train side by side for a while, and trusted tasks choose one.
+
+No weighting is right everywhere: one that drops tasks of high loss is the best where labels are
+wrong and a disaster where hard tasks are what counts. So a race tries them on the data at hand. In
+a *heat* every arm trains a branch of its own from the same state, on the same mini-batches; trusted
+tasks that no arm trains or plans on, the judges, are evaluated at intervals; the arm that is ahead
+of uniform weights beyond chance leads from then on, and its branch becomes the training. Where no
+arm is, uniform weights lead. Later heats ask again, ever more rarely.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from towpath.objective import Objective
+from towpath.validation import at_least, between
+from towpath.weighters.card import Card
+from towpath.weighters.muted import NOTHING_MUTED, Muted
+from towpath.weighters.plan import Plan
+from towpath.weighters.protocol import Weighter, wants_judges, wants_targets
+from towpath.weighters.race.cards import RACE
+from towpath.weighters.race.judges import dealt, scores
+from towpath.weighters.race.lineup import line_up
+from towpath.weighters.race.memory import Branch, Heat, RaceMemory
+from towpath.weighters.race.record import RaceRecord
+from towpath.weighters.race.schedule import Schedule
+from towpath.weighters.race.standing import best_half, chosen, standings
+from towpath.weighters.race.watched import Watched
+from towpath.weighters.race.work import judging_work
+from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.site import FORWARD
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
+from towpath.weighters.window import Window, check_call, checked_window
+from towpath.weighters.work import WindowWork, plans_windows, window_work
+
+if TYPE_CHECKING:
+    RulesOption = Mapping[str, Weighter]
+else:
+    # recipes read what may be written from this annotation: sections, which `towpath.recipes`
+    # makes weighters of
+    RulesOption = dict[str, Any]
+
+ENOUGH_JUDGES = 2
+"""one judge has no scatter, so nothing could be said of chance"""
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """The arguments of one call of `plan`, which every arm is given."""
+
+    objective: Objective
+    window: Window
+    targets: Window | None
+    judges: Sequence[Any]
+    muted: Muted
+    seed: int
+    start: Start
+
+    def plan(
+        self, weighter: Weighter, model: ModelLike, optimizer: OptimizerLike, memory: Any
+    ) -> Plan:
+        """Return an arm's plan of the window from a state."""
+        return weighter.plan(
+            self.objective,
+            model,
+            optimizer,
+            self.window,
+            targets=self.targets if wants_targets(weighter) else None,
+            muted=self.muted,
+            state=memory,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Let trusted tasks choose among weighters while training.
+
+    Args:
+        rules: the weighters by name; the first is the baseline, which leads until another is better
+            beyond chance. None for the line-up of `auto`.
+        level: the probability that a heat chooses an arm although none is better.
+        first: mini-batches before the first heat.
+        spacing: each later heat begins at so many times the step of the one before.
+        length: mini-batches of a heat, rounded up to whole windows.
+        looks: how often the judges are evaluated in a heat.
+        deals: how often a judge's samples are dealt anew into support and query, at each look.
+    """
+
+    card: ClassVar[Card] = RACE
+    wants_judges: ClassVar[bool] = True
+
+    rules: RulesOption = field(default_factory=line_up)
+    level: float = 0.2
+    first: int = 40
+    spacing: float = 4.0
+    length: int = 50
+    looks: int = 5
+    deals: int = 8
+
+    def __post_init__(self) -> None:
+        if len(self.rules) < 2:
+            raise ValueError(
+                f"Race found {len(self.rules)} rule; expected at least two, the baseline first. "
+                "Add a rule, or use the one that you have by itself."
+            )
+        inner = [name for name, rule in self.rules.items() if wants_judges(rule)]
+        if inner:
+            raise ValueError(
+                f"Race found the rule {inner[0]!r}, which judges itself; expected weighters that "
+                "do not. Add its rules to this race instead."
+            )
+        between("Race", "level", self.level, 0.0, 1.0)
+        for name in ("first", "length", "looks", "deals"):
+            at_least("Race", name, getattr(self, name), 0 if name == "first" else 1)
+        if not self.spacing > 1:
+            raise ValueError(f"Race found spacing={self.spacing}; expected more than 1, such as 4.")
+
+    @property
+    def wants_targets(self) -> bool:
+        """Whether one of the rules wants trusted tasks as targets."""
+        return any(wants_targets(weighter) for weighter in self.rules.values())
+
+    @property
+    def plans_windows(self) -> bool:
+        """Whether one of the rules holds the gradients of a whole window at once."""
+        return any(plans_windows(weighter) for weighter in self.rules.values())
+
+    @property
+    def unjudged(self) -> Weighter:
+        """The weighter that the race amounts to where there are no judges."""
+        return self.rules[self.baseline]
+
+    @property
+    def baseline(self) -> str:
+        """The name of the arm that all others are compared with."""
+        return next(iter(self.rules))
+
+    @property
+    def schedule(self) -> Schedule:
+        """When heats begin and how long they are."""
+        return Schedule(self.first, self.spacing, self.length)
+
+    def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
+        """Return the expected work of a window outside of heats, as if the baseline led.
+
+        Args:
+            T: number of mini-batches of the window.
+            targets: number of targets of a mini-batch, as a share of M.
+            inertia: `inertia` of the optimiser.
+        """
+        return _arm_work(self.unjudged, T, targets, inertia)
+
+    def judging_work(
+        self, steps: range, T: int, targets: float, judges: float, inertia: float
+    ) -> WindowWork:
+        """Return the expected work of losing arms and judges in a stretch of a run.
+
+        Args:
+            steps: the mini-batches of the stretch.
+            T: number of mini-batches of a window.
+            targets: number of targets of a mini-batch, as a share of M.
+            judges: number of judges, as a share of M.
+            inertia: `inertia` of the optimiser.
+        """
+        arms = [_arm_work(rule, T, targets, inertia) for rule in self.rules.values()]
+        return judging_work(self.schedule, steps, T, arms, self.looks * self.deals * judges)
+
+    def plan(
+        self,
+        objective: Objective,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+        window: Window,
+        *,
+        targets: Window | None = None,
+        judges: Sequence[Any] = (),
+        muted: Muted = NOTHING_MUTED,
+        state: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Plan:  # ten parameters because it is the call of every weighter, and judges
+        """Return the leader's plan of the window; in a heat, train the other arms beside it.
+
+        Where a heat ends with another leader, the plan is that of the new one, and its branch is
+        where training goes on: it did not begin at the state that was passed.
+
+        Args:
+            objective: evaluates the tasks' losses and gradients.
+            model: an `nn.Module`, or a dict of parameters.
+            optimizer: its `torch.optim` object, or a state from `tp.Adam(lr=...).init(params)`.
+            window: T lists of M tasks.
+            targets: T lists of trusted tasks, for the rules that want them.
+            judges: trusted tasks that are neither trained on nor aimed at; with fewer than two
+                there is no heat, and the baseline leads.
+            muted: tasks to leave out because their loss or gradient is not finite.
+            state: `weighter_state` of the plan of the previous window, or None.
+            seed: the seed of all randomness of the plan.
+        """
+        began = time.perf_counter()
+        check_call(objective, seed)
+        start = Start.of(model, optimizer)
+        call = _Call(objective, checked_window(window), targets, judges, muted, seed, start)
+        here = Branch(start.state.x, start.optimizer)
+        memory = RaceMemory.of(state, self.rules, here)
+        due = memory.step >= self.schedule.begins(memory.heats)
+        if memory.heat is None and due and len(judges) >= ENOUGH_JUDGES:
+            memory.heat = self._new_heat(memory, here)
+        if memory.heat is None:
+            plan = self._follow(memory, call, model, optimizer)
+        else:
+            plan = self._run(memory, memory.heat, call, model, optimizer)
+        return replace(plan, seconds=time.perf_counter() - began)
+
+    def _new_heat(self, memory: RaceMemory, here: Branch) -> Heat:
+        """Return a heat of all arms or, after the first, of the leader and whom it must beat."""
+        names = list(self.rules)
+        if memory.heats:
+            rest = [name for name in names if name not in (memory.leader, self.baseline)]
+            best = sorted(rest, key=lambda name: -memory.gains.get(name, 0.0))[:1]
+            names = [n for n in names if n in (memory.leader, self.baseline, *best)]
+        return Heat(
+            scores={name: [] for name in names},
+            branches={name: here for name in names if name != memory.leader},
+        )
+
+    def _follow(
+        self, memory: RaceMemory, call: _Call, model: ModelLike, optimizer: OptimizerLike
+    ) -> Plan:
+        """Train the window with the leader; rules that only look at losses watch it."""
+        lead = self.rules[memory.leader]
+        watching = self._watching(memory.leader) if isinstance(lead, MiniBatchWeighter) else {}
+        if watching:
+            assert isinstance(lead, MiniBatchWeighter)
+            watched = Watched(lead, watching)
+            joined = watched.joined(memory.rules, memory.leader)
+            plan = call.plan(watched, model, optimizer, joined)
+            after = watched.parted(plan.weighter_state)
+            memory.rules.update(after.watching)
+            plan = replace(plan, weighter_state=after.lead)
+        else:
+            plan = call.plan(lead, model, optimizer, memory.rules.get(memory.leader))
+        if plan.status.failed and not plan.status.usable:
+            return replace(plan, weighter_state=memory.as_state())
+        memory.rules[memory.leader] = plan.weighter_state
+        memory.step += len(call.window)
+        return replace(plan, weighter_state=memory.as_state(), race=RaceRecord(memory.leader))
+
+    def _watching(self, leader: str) -> dict[str, MiniBatchWeighter]:
+        return {
+            name: rule
+            for name, rule in self.rules.items()
+            if name != leader and isinstance(rule, MiniBatchWeighter) and not wants_targets(rule)
+        }
+
+    def _run(
+        self,
+        memory: RaceMemory,
+        heat: Heat,
+        call: _Call,
+        model: ModelLike,
+        optimizer: OptimizerLike,
+    ) -> Plan:
+        """Train the window on every branch of the heat, and look at them where it is time."""
+        leader = memory.leader
+        plans = {leader: call.plan(self.rules[leader], model, optimizer, memory.rules.get(leader))}
+        work = plans[leader].evaluations
+        if plans[leader].status.failed:
+            return replace(plans[leader], weighter_state=memory.as_state())
+        broke = []
+        for name, branch in list(heat.branches.items()):
+            params = branch.params(call.start.layout)
+            plan = call.plan(self.rules[name], params, branch.optimizer, memory.rules.get(name))
+            work += plan.evaluations
+            if plan.status.failed and plan.bad.targets and not plan.bad.tasks:
+                # training mutes these targets and asks again, from the same memory
+                return replace(plan, evaluations=work, weighter_state=memory.as_state())
+            if plan.status.failed:  # the leader trained on the same tasks, so the arm is at fault
+                del heat.branches[name], heat.scores[name]
+                broke.append(name)
+                memory.gains[name] = -math.inf  # the last to be tried again
+                continue
+            plans[name] = plan
+        for name, plan in plans.items():
+            memory.rules[name] = plan.weighter_state
+            if name != leader:
+                heat.branches[name] = Branch.after(plan)
+        T = len(call.window)
+        memory.step += T
+        before, heat.trained = heat.trained, heat.trained + T
+        looks = self.looks * heat.trained // self.length - self.looks * before // self.length
+        if looks:
+            work += self._look(heat, call, plans)
+        record = replace(self._decide(memory, heat), broke=tuple(broke))
+        plan = plans[memory.leader]
+        return replace(
+            plan,
+            evaluations=work,
+            initial=call.start.state,
+            weighter_state=memory.as_state(),
+            race=record,
+        )
+
+    def _look(self, heat: Heat, call: _Call, plans: Mapping[str, Plan]) -> float:
+        """Score every arm on the judges; return the work, in mini-batch evaluations."""
+        look = len(next(iter(heat.scores.values())))
+        tasks = dealt(call.judges, look, self.deals)
+        for name, plan in plans.items():
+            judged = partial(scores, call.objective, plan.params, tasks, self.deals)
+            said = call.start.untouched(judged)
+            heat.scores[name].append(said.values)
+            heat.metric = said.metric
+        return FORWARD * len(tasks) * len(plans) / len(call.window[0])
+
+    def _decide(self, memory: RaceMemory, heat: Heat) -> RaceRecord:
+        """Drop arms at half-time, choose the leader at the end, and record how they stand."""
+        led, running = memory.leader, [memory.leader, *heat.branches]
+        seen = {name: heat.scores[name] for name in heat.scores if heat.scores[name]}
+        comparable = len(seen) > 1 and self.baseline in seen
+        found = standings(seen, self.baseline) if comparable else {}
+        still = {name: one for name, one in found.items() if name in running}
+        record = RaceRecord(led, standings=still, metric=heat.metric)
+        if heat.trained >= self.length:
+            share = self.level / max(1, len(found))  # of all arms that were judged
+            winner = chosen(still, share)
+            memory.leader = winner or (self.baseline if self.baseline in running else led)
+            memory.gains.update({name: one.gain for name, one in found.items()})
+            memory.heats += 1
+            memory.heat = None
+            changed = led if memory.leader != led else ""
+            return replace(record, leader=memory.leader, led=changed, share=share, ended=True)
+        if not heat.halved and 2 * heat.trained >= self.length and still:
+            heat.halved = True
+            kept = {led, self.baseline, *best_half(still)}
+            for name in [n for n in heat.branches if n not in kept]:
+                del heat.branches[name]
+            return replace(record, dropped=tuple(n for n in running if n not in kept))
+        return record
+
+
+def _arm_work(arm: Weighter, T: int, targets: float, inertia: float) -> WindowWork:
+    """Return the expected work of an arm, which gets targets only if it wants them."""
+    return window_work(arm, T, targets if wants_targets(arm) else 0.0, inertia)

@@ -1,0 +1,93 @@
+"""How the arms of a race stand: what each gained over uniform weights, and who is chosen.
+
+Every look at the arms scores each of them on the same judges, so a difference is taken judge by
+judge before it is averaged. A gain counts only if it is clear of chance: a one-sided t-test over
+the judges, at a level that is shared out among the arms (Bonferroni), so that arms which are all
+no better than uniform are chosen with at most that probability. Among arms that are clear of
+uniform the one with the largest gain is chosen, not the one with the largest t: a small gain with
+little scatter would win over a large one otherwise.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+SETTLED = 0.5
+"""the share of a heat's looks that counts, the last ones: what an arm gains builds up"""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The gain of an arm over the baseline on the judges, and how sure it is."""
+
+    gain: float
+    """mean over the judges, in the units of the score; above 0 the arm is better"""
+    error: float
+    """standard error of the gain"""
+    judges: int
+
+    @property
+    def t(self) -> float:
+        """The gain in standard errors; 0 where both are 0."""
+        if self.error > 0:
+            return self.gain / self.error
+        return math.copysign(math.inf, self.gain) if self.gain else 0.0
+
+    def chance(self) -> float:
+        """Return the one-sided p-value: how probable such a gain is if the arm is no better."""
+        if self.judges < 2:
+            return 1.0
+        from scipy import stats  # here, because it takes a second to import and few runs race
+
+        return float(stats.t.sf(self.t, self.judges - 1))
+
+
+def standings(
+    scores: Mapping[str, Sequence[Sequence[float]]], baseline: str
+) -> dict[str, Standing]:
+    """Return how each arm but the baseline stands after the looks so far.
+
+    Args:
+        scores: for each arm its scores `[looks, judges]`, larger is better. An arm that was dropped
+            has fewer looks; it is compared with the baseline's looks of that time.
+        baseline: the arm that all others are compared with.
+    """
+    base = np.asarray(scores[baseline], dtype=np.float64)
+    return {
+        name: _standing(np.asarray(own, dtype=np.float64), base)
+        for name, own in scores.items()
+        if name != baseline
+    }
+
+
+def _standing(own: Array, base: Array) -> Standing:
+    looks = len(own)
+    late = looks - max(1, math.ceil(SETTLED * looks))
+    gains = (own[late:] - base[late:looks]).mean(0)  # [judges]
+    if not np.isfinite(gains).all():
+        return Standing(-math.inf, 0.0, len(gains))
+    count = len(gains)
+    error = float(gains.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
+    return Standing(float(gains.mean()), error, count)
+
+
+def chosen(found: Mapping[str, Standing], share: float) -> str | None:
+    """Return the arm of the largest gain among those clear of the baseline; None if none is.
+
+    Args:
+        found: how each arm stands that may be chosen.
+        share: each arm's share of the level, the largest chance at which its gain is clear.
+    """
+    clear = [name for name, one in found.items() if one.chance() <= share]
+    return max(clear, key=lambda name: found[name].gain, default=None)
+
+
+def best_half(found: Mapping[str, Standing]) -> list[str]:
+    """Return the better half of the arms by gain, at least one; in the order of the race."""
+    kept = max(1, math.ceil(len(found) / 2))
+    order = sorted(found, key=lambda name: -found[name].gain)
+    return [name for name in found if name in order[:kept]]

@@ -1,0 +1,68 @@
+"""A rule that leads while others watch: they see every mini-batch and remember, but do not weigh.
+
+A rule that learns from losses (a mixture fitted to the last two hundred of them) would otherwise
+enter a race without any memory, and lose the first part of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from towpath.weighters.rules.memory import Memory
+from towpath.weighters.rules.minibatch import MiniBatch
+from towpath.weighters.rules.rule import MiniBatchWeighter
+
+
+@dataclass(frozen=True)
+class Memories:
+    """The memories of a leader and of those who watch, each as a rule's `plan` takes it."""
+
+    lead: dict[str, Any]
+    watching: dict[str, dict[str, Any]]
+
+
+class Watched(MiniBatchWeighter):
+    """The leader's weights; the others' memories go on beside it.
+
+    Args:
+        lead: the rule whose weights are used.
+        watching: the rules that only remember, by name.
+    """
+
+    def __init__(self, lead: MiniBatchWeighter, watching: Mapping[str, MiniBatchWeighter]) -> None:
+        self.lead, self.watching = lead, watching
+        self.wants_targets = lead.wants_targets  # type: ignore[misc]  # of the rule that leads
+
+    def initial_state(self) -> Memory:
+        """Return the leader's first state, and that of the others."""
+        others = {name: {"step": 0, "rule": r.initial_state()} for name, r in self.watching.items()}
+        return {"lead": self.lead.initial_state(), "watching": others}
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
+        """Return the leader's weights; let every other rule see the mini-batch."""
+        watching = {}
+        for name, rule in self.watching.items():
+            seen = state["watching"][name]
+            _, memory = rule.weights(batch.at_step(seen["step"]), seen["rule"])
+            watching[name] = {"step": seen["step"] + 1, "rule": memory}
+        w, memory = self.lead.weights(batch, state["lead"])
+        return w, {"lead": memory, "watching": watching}
+
+    def joined(self, memories: Mapping[str, Mapping[str, Any] | None], leader: str) -> Memory:
+        """Return the state to plan with, of what leader and others remember; nothing at first.
+
+        Args:
+            memories: what each rule remembers, by name, as `MiniBatchWeighter.plan` takes it.
+            leader: the name of the rule that leads.
+        """
+        first = self.initial_state()
+        own = memories.get(leader) or {"step": 0, "rule": first["lead"]}
+        others = {name: memories.get(name) or first["watching"][name] for name in self.watching}
+        return {"step": own["step"], "rule": {"lead": own["rule"], "watching": others}}
+
+    def parted(self, state: Mapping[str, Any]) -> Memories:
+        """Return the memories of leader and others from the state after a plan."""
+        rule = state["rule"]
+        return Memories({"step": state["step"], "rule": rule["lead"]}, dict(rule["watching"]))

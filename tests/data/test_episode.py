@@ -1,0 +1,55 @@
+"""An episode whose samples are dealt anew."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from towpath.data.episode import Episode
+
+
+def episode(support: list[int], query: list[int], *, real: bool = False) -> Episode:
+    """A task whose samples are told apart by their values."""
+    n = len(support) + len(query)
+    x = torch.arange(n, dtype=torch.float32).reshape(n, 1)
+    y = torch.tensor([*support, *query])
+    if real:
+        y = y.float() / 10
+    k = len(support)
+    return Episode(x[:k], y[:k], x[k:], y[k:], {"index": 3})
+
+
+def dealt(task: Episode, seed: int) -> Episode:
+    return task.dealt(torch.Generator().manual_seed(seed))
+
+
+labels = st.lists(st.integers(0, 3), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(support=labels, query=labels, seed=st.integers(0, 99))
+def test_each_class_keeps_its_support_and_every_sample_its_label(support, query, seed):
+    task = episode(support, query)
+    other = dealt(task, seed)
+    assert sorted(other.support_y.tolist()) == sorted(support)
+    assert sorted(other.query_y.tolist()) == sorted(query)
+    of_sample = dict(enumerate([*support, *query]))
+    both = torch.cat([other.support_x, other.query_x])[:, 0].int().tolist()
+    assert sorted(both) == list(of_sample)
+    said = torch.cat([other.support_y, other.query_y]).tolist()
+    assert said == [of_sample[i] for i in both]
+    assert other.info == task.info
+
+
+def test_a_deal_is_a_function_of_the_generator_and_moves_samples():
+    task = episode([0, 0, 1, 1], [0] * 6 + [1] * 6)
+    assert torch.equal(dealt(task, 1).support_x, dealt(task, 1).support_x)
+    assert len({tuple(dealt(task, s).support_x[:, 0].tolist()) for s in range(20)}) > 10
+
+
+def test_targets_that_are_real_numbers_are_dealt_without_classes():
+    task = episode([1, 2, 3], [4, 5, 6, 7], real=True)
+    other = dealt(task, 5)
+    assert (len(other.support_y), len(other.query_y)) == (3, 4)
+    assert sorted(torch.cat([other.support_y, other.query_y]).tolist()) == sorted(
+        torch.cat([task.support_y, task.query_y]).tolist()
+    )

@@ -1,0 +1,234 @@
+"""Races in run folders: stopped and resumed in a heat, damaged, without trusted tasks, recorded."""
+
+import io
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from towpath.cli.progress import ConsoleReporter
+from towpath.grid.compare import begin_comparison, run_comparison
+from towpath.recipes.components import weighter_options
+from towpath.runs.read import read_run
+from towpath.training import Recipe, RecipeError, resume, train
+from towpath.training.estimate import estimate
+from towpath.training.setup import prepare
+from towpath.weighters import Race
+
+from .forging import forge, header
+from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
+
+RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus", "tow-targets"]
+RACE = {"name": "race", "rules": RULES, "first": 6, "length": 10, "looks": 5, "deals": 2}
+"""heats from step 6 to 16 and from step 24 to 34, in windows of two mini-batches"""
+TRUSTED = {"count": 9, "per_batch": 2}  # of which three judge
+
+
+def raced(**sections: Any) -> Recipe:
+    return Recipe.of({**TINY, "weighter": RACE, "trusted": TRUSTED, **sections})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("race") / "whole", raced())
+
+
+def races(path: Path) -> list[dict[str, Any]]:
+    return [line["plan"]["race"] for line in records(path) if line.get("plan")]
+
+
+def branches(path: Path) -> list[str]:
+    """Names of the branch tensors that a checkpoint holds."""
+    names = header(path / "checkpoints" / "last.safetensors")["checksums"]
+    return [name for name in names if name.startswith("weighter.")]
+
+
+def stopped(path: Path, step: int) -> Path:
+    with pytest.raises(Killed):
+        train(path, raced(), Stopping(step, Killed))
+    return path
+
+
+# the checkpoints of every sixth step: before the first heat, in it, between two, in the second
+@pytest.mark.parametrize(("step", "in_a_heat"), [(8, False), (15, True), (21, False), (31, True)])
+def test_a_race_that_was_killed_goes_on_to_the_bit(tmp_path, whole, step, in_a_heat):
+    path = stopped(tmp_path / "run", step)
+    assert bool(branches(path)) == in_a_heat
+    resume(path, Silent())
+    assert outcome(path) == outcome(whole)
+
+
+def test_decisions_are_functions_of_the_seed_whatever_the_threads(tmp_path, whole):
+    again = run(tmp_path / "again", raced(threads=2))
+    assert races(again) == races(whole)
+    assert outcome(again)["tensors"] == outcome(whole)["tensors"]
+    other = run(tmp_path / "other", raced(seed=5))
+    assert races(other) != races(whole)
+
+
+def test_every_decision_is_in_the_records(whole):
+    found = races(whole)
+    assert len(found) == 20
+    ended = [race for race in found if race.get("ended")]
+    assert [found.index(race) for race in ended] == [7, 16]
+    assert all(0 < race["share"] <= 0.2 for race in ended)
+    assert len(found[5]["dropped"]) == 2, "half of the four other arms"
+    for race in ended:
+        for standing in race["standings"].values():
+            assert standing.keys() == {"gain", "error", "judges"}
+            assert standing["judges"] == 3
+    judged = [race for race in found if race.get("standings")]
+    assert {race["metric"] for race in judged} == {"accuracy"}
+    assert all(race["leader"] == "uniform" for race in found[:7])
+    read = [line.figures.race for line in read_run(whole).plans]
+    assert [race.leader for race in read if race] == [race["leader"] for race in found]
+
+
+def test_work_counts_losing_arms_and_judges(whole):
+    plans = [line["plan"]["evaluations"] for line in records(whole) if line.get("plan")]
+    assert plans[:3] == [2.0] * 3
+    assert all(counted > 2 * 5 for counted in plans[3:5]), "five arms, and judges"
+
+
+def test_config_yaml_holds_the_race_that_was_resolved(whole):
+    written = yaml.safe_load((whole / "config.yaml").read_text())["weighter"]
+    assert list(written["rules"]) == RULES
+    assert written["rules"]["mixture:warmup=2"] == {"name": "mixture", "window": 200, "warmup": 2}
+    assert written["level"] == 0.2
+    assert weighter_options(Recipe.of({**TINY, "weighter": written}).weighter) == {
+        key: value for key, value in written.items() if key != "name"
+    }
+
+
+def a_branch(tensors: dict[str, Any]) -> str:
+    return next(n for n in tensors if n.startswith("weighter.") and n.endswith("/x"))
+
+
+def damage_a_branch(path: Path) -> None:
+    """Change one byte of a branch's tensor and leave its checksum."""
+    checksums = header(path)["checksums"]
+    forge(
+        path,
+        lambda meta: meta.update(checksums=checksums),
+        lambda tensors: tensors[a_branch(tensors)].add_(1.0),
+    )
+
+
+def lose_a_branch(path: Path) -> None:
+    checksums = header(path)["checksums"]
+    forge(
+        path,
+        lambda meta: meta.update(checksums=checksums),
+        lambda tensors: tensors.pop(a_branch(tensors)),
+    )
+
+
+@pytest.mark.parametrize("damage", [damage_a_branch, lose_a_branch])
+def test_a_damaged_branch_falls_back_to_the_checkpoint_before(tmp_path, whole, caplog, damage):
+    path = stopped(tmp_path / "run", 15)
+    damage(path / "checkpoints" / "last.safetensors")
+    resume(path, Silent())
+    assert "last.safetensors is damaged" in caplog.text
+    assert outcome(path) == outcome(whole)
+
+
+def test_a_damaged_branch_everywhere_is_refused_in_a_sentence(tmp_path):
+    path = stopped(tmp_path / "run", 15)
+    (path / "checkpoints" / "previous.safetensors").unlink()
+    lose_a_branch(path / "checkpoints" / "last.safetensors")
+    with pytest.raises(RecipeError, match=r"Every checkpoint in .* is damaged"):
+        resume(path, Silent())
+
+
+def test_a_forged_checkpoint_without_a_branch_is_refused_in_a_sentence(tmp_path):
+    path = stopped(tmp_path / "run", 15)
+    forge(
+        path / "checkpoints" / "last.safetensors",
+        change_tensors=lambda tensors: tensors.pop(a_branch(tensors)),
+    )
+    before = (path / "records.jsonl").read_bytes()
+    with pytest.raises(ValueError, match=r"the tensor [\w:=-]+/x is missing"):
+        resume(path, Silent())
+    assert before.startswith((path / "records.jsonl").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "memories",
+    [
+        {"mixture:warmup=2": {"step": 6, "rule": {"losses": "many"}}},
+        {"mixture:warmup=2": {"step": 6}},
+        {"mixture:warmup=2": 3},
+        3,
+    ],
+    ids=str,
+)
+def test_a_forged_memory_of_a_rule_in_a_race_is_refused_in_a_sentence(tmp_path, memories):
+    path = stopped(tmp_path / "run", 8)
+
+    def change(meta: dict[str, Any]) -> None:
+        meta["weighter_state"]["rules"] = memories
+
+    forge(path / "checkpoints" / "last.safetensors", change)
+    with pytest.raises(RecipeError, match="expected what the weighter of this run's recipe"):
+        resume(path, Silent())
+
+
+@pytest.mark.parametrize("name", ["auto", "race"])
+def test_without_trusted_tasks_a_race_is_uniform_and_says_so_once(tmp_path, name):
+    short = {"steps": 8, "horizon": 2, "meta_batch_size": 2}
+    nothing = {"trusted": {"count": 0}, "training": short}
+    said = io.StringIO()
+    train(tmp_path / name, tiny(name, **nothing), ConsoleReporter(Console(file=said, width=500)))
+    plain = run(tmp_path / "plain", tiny("uniform", **nothing))
+    assert outcome(tmp_path / name)["evaluations"] == outcome(plain)["evaluations"]
+    assert said.getvalue().count("without trusted tasks nothing can be judged") == 1
+    assert f"The weighter '{name}' found trusted.count 0" in said.getvalue()
+
+
+def test_with_one_judge_a_race_is_uniform_and_says_so():
+    few = prepare(tiny("auto"))  # a third of three trusted tasks
+    assert isinstance(few.weighter, Race)
+    (note,) = few.notes
+    assert "1 of 3 trusted tasks to judge by" in note
+    assert prepare(raced()).notes == ()
+
+
+@pytest.mark.parametrize("baseline", ["opus", "trusted-only"])
+def test_a_race_without_trusted_tasks_is_refused_if_its_baseline_needs_them(baseline):
+    weighter = {"name": "race", "rules": [baseline, "uniform"]}
+    with pytest.raises(RecipeError, match=r"found trusted\.count 0; expected at least"):
+        prepare(raced(weighter=weighter, trusted={"count": 0}))
+
+
+def test_the_terminal_says_who_leads_at_the_end_of_a_heat(tmp_path, whole):
+    said = io.StringIO()
+    reporter = ConsoleReporter(Console(file=said, width=500))
+    train(tmp_path / "run", raced(), reporter)
+    lines = [line for line in said.getvalue().splitlines() if "lead" in line]
+    ends = [race for race in races(whole) if race.get("ended")]
+    assert len(lines) == len(ends) == 2
+    for line, step, race in zip(lines, (16, 34), ends, strict=True):
+        assert line.startswith(f"step {step}: {race['leader']} ")
+        assert "points on 3 judges, t = " in line
+
+
+def test_the_estimate_knows_the_heats():
+    setup = prepare(raced())
+    whole_run, after_the_heats = estimate(setup, 40), estimate(setup, 6)
+    assert whole_run.overhead > 1.5 > after_the_heats.overhead
+    assert whole_run.training_seconds == pytest.approx(40 * whole_run.seconds_per_step)
+
+
+def test_races_are_compared_with_others_and_found_again(tmp_path):
+    training = {"steps": 4, "horizon": 2, "meta_batch_size": 2}
+    recipe = raced(training=training)
+    words = ["uniform", "auto", "race", "auto:length=20"]
+    begin_comparison(tmp_path / "c", recipe, words, [0])
+    first = run_comparison(tmp_path / "c", Silent())
+    assert [one.label for one in first.runs] == ["uniform", "auto", "race", "auto_length=20"]
+    shutil.rmtree(tmp_path / "c" / "race-seed0")
+    again = run_comparison(tmp_path / "c", Silent())
+    assert [one.summary.test for one in again.runs] == [one.summary.test for one in first.runs]

@@ -1,0 +1,12 @@
+"""When heats begin."""
+
+from towpath.weighters.race.schedule import Schedule
+
+
+def test_heats_begin_ever_more_rarely():
+    assert [Schedule(40, 4.0, 50).begins(heats) for heats in range(4)] == [40, 160, 640, 2560]
+    assert [Schedule(10, 1.5, 5).begins(heats) for heats in range(4)] == [10, 15, 22, 34]
+
+
+def test_a_race_may_begin_with_a_heat():
+    assert Schedule(0, 4.0, 50).begins(0) == 0

@@ -1,0 +1,46 @@
+"""Rules that watch another one lead remember what they would remember alone."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import towpath as tp
+from towpath.weighters.race.watched import Watched
+
+
+class Counts(tp.MiniBatchWeighter):
+    """Remembers the steps that it was shown."""
+
+    def initial_state(self) -> dict[str, Any]:
+        return {"steps": []}
+
+    def weights(self, batch: tp.MiniBatch, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+        state["steps"].append(batch.step)
+        return torch.full_like(batch.losses, 1 / len(batch)), state
+
+
+def batch(step: int) -> tp.MiniBatch:
+    g = torch.Generator().manual_seed(step)
+    return tp.MiniBatch(torch.rand(4, generator=g), torch.rand(4, 3, generator=g), step=step)
+
+
+def test_the_leader_weighs_and_every_rule_counts_its_own_steps():
+    lead = tp.Trim(keep=0.5, warmup=0)
+    watched = Watched(lead, {"counts": Counts(), "mixture": tp.Mixture()})
+    memories = {"trim": {"step": 5, "rule": {}}, "counts": {"step": 2, "rule": {"steps": [0, 1]}}}
+    state = watched.joined(memories, "trim")
+    assert state["step"] == 5
+    weights, rule = watched.weights(batch(5), state["rule"])
+    assert torch.equal(weights, lead.weights(batch(5), {})[0])
+    after = watched.parted({"step": 6, "rule": rule})
+    assert after.lead == {"step": 6, "rule": {}}
+    assert after.watching["counts"] == {"step": 3, "rule": {"steps": [0, 1, 2]}}
+    # one that had seen nothing begins here
+    assert after.watching["mixture"]["step"] == 1
+    assert len(after.watching["mixture"]["rule"]["losses"]) == 4
+
+
+def test_targets_are_wanted_for_the_leader_alone():
+    assert Watched(tp.OPUS(), {"trim": tp.Trim()}).wants_targets
+    assert not Watched(tp.Uniform(), {"trim": tp.Trim()}).wants_targets
