@@ -52,7 +52,8 @@ from towpath.training.trusting import (
     unjudged,
     unjudged_note,
 )
-from towpath.weighters import TOW, Race, Weighter, wants_judges, wants_targets
+from towpath.weighters import Weighter, wants_judges, wants_targets
+from towpath.weighters.protocol import check_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +225,5 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
         )
     if wants_judges(weighter) and needy is weighter:
         check_judges(recipe)
-    arms = weighter.rules.values() if isinstance(weighter, Race) else [weighter]
-    for arm in arms:
-        if isinstance(arm, TOW):
-            arm.check_targets(wants_targets(arm))
+    check_targets(weighter)
     return weighter

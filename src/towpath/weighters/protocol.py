@@ -59,6 +59,16 @@ def wants_targets(weighter: Weighter) -> bool:
     return bool(getattr(weighter, "wants_targets", False))
 
 
+def check_targets(weighter: Weighter) -> None:
+    """Raise a ValueError if options of a weighter do not go with the targets that it will get.
+
+    A weighter says so in its method `check_targets`, which a user's class need not have.
+    """
+    check = getattr(weighter, "check_targets", None)
+    if check is not None:
+        check(wants_targets(weighter))
+
+
 class JudgingWeighter(Weighter, Protocol):
     """A weighter with `wants_judges`, to which training passes tasks to judge by."""
 
