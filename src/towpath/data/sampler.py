@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from towpath.data.draw import Draw
 from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
+from towpath.data.drawn_task import Draw
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.noise import (

@@ -27,7 +27,8 @@ from towpath.data.noise import NOISE_KINDS, LabelNoise, NoisyLabels, noise_named
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
 from towpath.data.summary import Summary
-from towpath.data.tables.pool import TablePool, TableTask
+from towpath.data.tables.pool import TablePool
+from towpath.data.tables.table_task import TableTask
 from towpath.data.tables.targets import TargetScale
 from towpath.wording import quoted
 
