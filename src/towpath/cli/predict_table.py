@@ -91,7 +91,7 @@ def _target_column(
     trained: "TrainedLearner", table: "TrainedTable", examples: "NewRows", target: str | None
 ) -> str:
     """Return the column of the targets; raise a DataError or UsageError if it is not known."""
-    from towpath.data.tables.layouts import TARGET_NAMES, named_like
+    from towpath.data.tables.layout_choice import TARGET_NAMES, named_like
 
     columns = examples.table.columns
     if target is not None:
