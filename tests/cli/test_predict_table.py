@@ -113,6 +113,61 @@ def test_other_classes_are_refused_by_a_head_and_taken_by_a_protonet(place, here
     assert "'high' only; expected two classes" in refused(words(place / "classes"), capsys)
 
 
+def test_classes_that_training_did_not_have_are_told(place, here, capsys):
+    predicted(place / "classes")
+    assert "training had others" not in capsys.readouterr().out
+    examples(["high" if a else "low" for a in ACTIVE])
+    predicted(place / "classes")
+    said = capsys.readouterr().out
+    assert "predicted are classes: high, low (training had others: 0, 1)" in said
+
+
+@pytest.mark.parametrize("run", ["classes", "maml"])
+def test_real_numbers_are_no_classes(place, here, capsys, run):
+    examples([*ACTIVE[:-1], 0.37])
+    text = refused(words(place / run), capsys)
+    assert "few.csv has 0.37 in column 'target', line 13; expected classes" in text
+    assert "trained on classes (0, 1)" in text
+    assert not Path("out.csv").exists()
+
+
+def test_empty_feature_cells_are_filled_in_and_counted(place, here, capsys):
+    predicted(place / "classes")
+    assert "empty feature cells" not in capsys.readouterr().out
+    rows = named(NEW, "N")
+    rows[1][2] = rows[3][2] = rows[3][4] = ""
+    write_rows(Path("new.csv"), ["compound", *FEATURES], rows)
+    assert len(predicted(place / "classes")) == 5
+    said = capsys.readouterr().out
+    assert "3 empty feature cells of new.csv, in 2 of 5 rows, are filled in with the means" in said
+    assert "few.csv" not in said
+
+
+def test_a_file_with_the_one_column_that_features_are_computed_of_is_enough(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    utterances = [f"order {i} now" if i % 2 else f"cancel {i} please" for i in range(80)]
+    rows = [[text, f"shop {i // 2 % 6}", i % 2] for i, text in enumerate(utterances)]
+    write_rows(Path("few.csv"), ["utterance", "task", "target"], rows)
+    text = {"kind": "hashed-text", "column": "utterance", "features": 64}
+    data = {"features": text, "id": None, "groups": None}
+    run(tmp_path / "run", assays(Path("few.csv"), data=data))
+    write_rows(Path("new.csv"), ["utterance"], [["order now"], ["cancel, please"]])
+    found = predicted(tmp_path / "run")
+    assert [row["row"] for row in found] == ["line 2", "line 3"]
+
+
+def test_a_feature_is_not_taken_for_the_target(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [[x, -x, *(int((x + i) % 3 > 0) for i in range(6))] for x in range(60)]
+    header = ["x", "y", *(f"t{i}" for i in range(6))]
+    write_rows(Path("wide.csv"), header, rows)
+    data = {"features": ["x", "y"], "id": None, "groups": None}
+    run(tmp_path / "run", assays(Path("wide.csv"), data=data))
+    write_rows(Path("new.csv"), ["x", "y"], [[1, 2]])
+    write_rows(Path("few.csv"), ["x", "y", "label"], [[i, i, i % 2] for i in range(8)])
+    assert len(predicted(tmp_path / "run")) == 1  # by `label`
+
+
 def test_numbers_shift_with_their_units(place, here):
     potency = activity(FEW, COMMON) + 6
     examples(np.round(potency, 4))

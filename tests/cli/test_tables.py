@@ -57,6 +57,19 @@ def test_what_was_left_out_is_told_when_training_begins(place, capsys):
     assert re.search(r"2 of 14 train tasks have fewer rows", capsys.readouterr().out)
 
 
+def test_how_the_table_was_read_is_told_once_when_training_begins(tmp_path, capsys):
+    table = write_assays(tmp_path / "assays.csv")
+    lines = table.read_text().splitlines()
+    lines = [f"{line},{'same' if i == 0 else 1}" for i, line in enumerate(lines)]
+    table.write_text("\n".join(lines))
+    (tmp_path / "assays.yaml").write_text(yaml.safe_dump(assays(table).as_mapping()))
+    words = ["train", str(tmp_path / "assays.yaml"), "--training.steps", "2"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("left out 1 of 19 tasks (one class only): 'same'") == 1
+    assert said.count("tasks a split: train") == 1
+
+
 def test_too_large_a_window_is_refused_in_rows(place, capsys):
     words = ["train", str(place / "assays.yaml"), "--out", str(place / "large")]
     huge = ["--training.meta_batch_size", "100000", "--training.horizon", "10000"]

@@ -257,3 +257,13 @@ def test_an_unknown_group_is_answered_with_the_nearest():
 def test_a_negative_index_is_refused():
     with pytest.raises(DataError, match="negative"):
         EpisodeSampler(POOL).draw(-1)
+
+
+def test_a_task_across_groups_records_the_group_of_each_class():
+    group_of = {entry.name: entry.group for entry in POOL.classes}
+    info = EpisodeSampler(POOL, EpisodeSpec(5, 1, 1, within_group=False)).episode(0).info
+    assert info["class_groups"] == [group_of[name] for name in info["classes"]]
+    assert "class_groups" not in EpisodeSampler(POOL, EpisodeSpec(5, 1, 1)).episode(0).info
+    flat = marked_pool({"all": 6})
+    info = EpisodeSampler(flat, EpisodeSpec(2, 1, 1, within_group=False)).episode(0).info
+    assert info["class_groups"] == ["", ""]

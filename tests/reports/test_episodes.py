@@ -12,7 +12,7 @@ from tests.reports.reading import Page
 from towpath.cli.main import main
 from towpath.reports.blocks import Note, Picture, Table
 from towpath.reports.page import redrawn
-from towpath.reports.sections.episodes import episodes_section
+from towpath.reports.sections.episodes import Sample, episodes_section
 from towpath.runs.read import read_run
 from towpath.runs.read_studies import read_studies
 
@@ -123,3 +123,15 @@ def test_the_report_of_a_single_run_says_its_data_and_its_result(own_run, tmp_pa
     )
     assert Page(text).outside == []
     assert text.count('<img src="data:image/png;base64,') == 4
+
+
+@pytest.mark.parametrize(
+    ("task", "classes"),
+    [
+        ({"group": "Greek", "classes": ["Greek/a", "Greek/b"]}, "a, b"),
+        ({"group": "", "classes": ["Greek/a", "Latin/b"]}, "a, b"),
+        ({"group": "all", "task": "D2 / rat", "classes": ["D2 / rat"]}, "D2 / rat"),
+    ],
+)
+def test_classes_are_named_without_their_group_and_tasks_of_a_table_in_full(task, classes):
+    assert Sample(1, 1.0, task, 0.5, None).classes == classes

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
             f"{path} has no weighed tasks yet; expected a run that trained for at least one "
             f"window. Run: towpath resume {path}"
         )
-    drawn = _redrawn(folder, Invocation.of(arguments), console)
+    drawn = _redrawn(folder, Invocation.of(arguments), result.words.extras, console)
     _show(result, rows, console)
     title = f"{recipe.name} on {set_label(recipe.data.name)}"
     page.write(audit_page(title, result, drawn))
@@ -95,14 +95,16 @@ def _signal(word: str) -> "Signal | None":
     return SIGNALS[word]
 
 
-def _redrawn(folder: "RunFolder", call: Invocation, console: Console) -> "Redrawn | None":
+def _redrawn(
+    folder: "RunFolder", call: Invocation, extras: str, console: Console
+) -> "Redrawn | None":
     """Draw the run's tasks again; None, and a line on why, where their data are not there."""
     from towpath.reports.redrawn import Redrawn
 
     try:
         return Redrawn.of(folder, call.data_root, call.allowed)
     except ValueError as error:
-        say(console, f"Without pictures and file names: {error}")
+        say(console, f"Without {extras}: {error}")
         return None
 
 
@@ -113,7 +115,7 @@ def _show(result: "Audit", rows: int, console: Console) -> None:
     for reason in filter(None, (result.reason, result.class_reason)):
         say(console, reason)
     if result.classes:
-        console.print(effects_table(result, result.classes, rows, "class"))
+        console.print(effects_table(result, result.classes, rows, result.words.unit))
         say(console, audit_finding(result))
     if result.groups:
         console.print(effects_table(result, result.groups, GROUPS_LISTED, "group"))
@@ -121,4 +123,4 @@ def _show(result: "Audit", rows: int, console: Console) -> None:
     console.print(tasks_table(result, rows))
     area = result.area_under_curve
     if area is not None:
-        say(console, f"area under the ROC curve for mislabelled tasks: {area:.3f}")
+        say(console, f"area under the ROC curve for mislabelled {result.words.drawn}s: {area:.3f}")

@@ -42,6 +42,8 @@ def predict_table(
         target: the column of the examples' targets; None for the one that training had, or one
             that is called so.
     """
+    import numpy as np
+
     name = str(trained.recipe.data.options.get("id") or "")
     as_text = frozenset((name,)) if name else frozenset()
     for path in (support, query):
@@ -51,7 +53,7 @@ def predict_table(
                 "Check the path."
             )
     examples, rows = table.rows(support, as_text), table.rows(query, as_text)
-    column = _target_column(trained, examples, target)
+    column = _target_column(trained, table, examples, target)
     missing = examples.table.columns[column].missing[examples.rows]
     known = examples.only(~missing)
     if not len(known.rows):
@@ -66,18 +68,30 @@ def predict_table(
         content = _numbers(trained, table, known, rows, column, named)
         what = "numbers, in the units of the examples"
     else:
+        _refuse_numbers(trained, table, known, column)
         content, classes = _classes(trained, table, known, rows, column, named)
         what = f"classes: {', '.join(classes)}"
+        if table.classes and set(classes) != set(table.classes):
+            what += f" (training had others: {', '.join(table.classes)})"
     lines = [f"{len(known.rows)} examples of {quoted(column)}; predicted are {what}"]
+    for path, used in ((support, known), (query, rows)):
+        if used.holes.any():
+            lines.append(
+                f"{int(used.holes.sum()):,} empty feature cells of {path}, in "
+                f"{np.count_nonzero(used.holes):,} of {len(used.rows):,} rows, are filled in with "
+                "the means of the training tasks"
+            )
     left_out = len(rows.table) - len(rows.rows)
     if left_out:
         lines.append(f"{left_out} rows of {query} have no features and are left out")
     return TablePredictions(content, len(rows.rows), tuple(lines))
 
 
-def _target_column(trained: "TrainedLearner", examples: "NewRows", target: str | None) -> str:
+def _target_column(
+    trained: "TrainedLearner", table: "TrainedTable", examples: "NewRows", target: str | None
+) -> str:
     """Return the column of the targets; raise a DataError or UsageError if it is not known."""
-    from towpath.data.tables.layout_choice import TARGET_NAMES
+    from towpath.data.tables.layout_choice import TARGET_NAMES, named_like
 
     columns = examples.table.columns
     if target is not None:
@@ -85,13 +99,35 @@ def _target_column(trained: "TrainedLearner", examples: "NewRows", target: str |
     trained_on = trained.recipe.data.options.get("target")
     if isinstance(trained_on, str) and trained_on in columns:
         return trained_on
-    found = next((name for name in columns if name.lower() in TARGET_NAMES), None)
-    if found is None:
+    free = (name for name in columns if name not in table.feature_columns)
+    found = named_like(free, TARGET_NAMES)
+    if not found:
         raise UsageError(
             f"{examples.table.name} has no column that is called {', '.join(TARGET_NAMES)}; "
             "expected one with the targets of the examples. Name it with --target COLUMN."
         )
     return found
+
+
+def _refuse_numbers(
+    trained: "TrainedLearner", table: "TrainedTable", examples: "NewRows", column: str
+) -> None:
+    """Raise UsageError for real numbers where classes are predicted: each would be a class."""
+    from towpath.data.tables.columns import NumberColumn
+
+    found = examples.table.columns[column]
+    called_classes = trained.recipe.data.options.get("kind") == "classification"
+    if called_classes or not isinstance(found, NumberColumn):
+        return
+    real = [row for row in examples.rows.tolist() if found.values[row] % 1]
+    if any(found.texts[row] not in table.classes for row in real):
+        known = f" ({', '.join(table.classes)})" if table.classes else ""
+        raise UsageError(
+            f"{examples.table.name} has {found.texts[real[0]]} in column {quoted(column)}, "
+            f"{examples.table.place(real[0])}; expected classes, because the run was trained on "
+            f"classes{known}. Name another column with --target, or train on numbers, as a "
+            "regression."
+        )
 
 
 def _numbers(

@@ -25,7 +25,7 @@ from towpath.data.noise import (
     Relabelled,
     noisy_labels,
 )
-from towpath.data.pool import ClassPool
+from towpath.data.pool import NO_GROUP, ClassPool
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
 from towpath.data.summary import Summary
@@ -232,6 +232,9 @@ class EpisodeSampler:
             "wrong": draw.wrong,
             "synthetic": self.pool.synthetic,
         }
+        if not draw.group:  # a class may be called anything, so its name does not tell its group
+            groups = [entry.group for entry in entries]
+            info["class_groups"] = ["" if group == NO_GROUP else group for group in groups]
         return info if self._noise is None else {**info, "noise": self.spec.noise_kind}
 
     def summarise(self, indices: Iterable[int]) -> Summary:

@@ -39,10 +39,12 @@ class EpisodeSpec:
         noise_kind: what is made wrong. `"query"` and `"support"`: that fraction of the tasks has
             its query or support labels permuted, independently task by task. `"flip"`: that
             fraction of the tasks is noisy, and in these every label becomes one of the other
-            classes with `flip_probability`. `"images"`: that fraction of the pool's images carries
-            another class's label; `"classes"`: the images of that fraction of the classes are
-            dealt among these classes; both are decided once, by the seed. `"off-target"`: that
-            fraction of the tasks comes from another pool (`towpath.data.mix`).
+            classes with `flip_probability`, but the support set keeps a sample of every class
+            (with one shot, labels are exchanged among the samples that flip). `"images"`: that
+            fraction of the pool's images carries another class's label; `"classes"`: the images of
+            that fraction of the classes are dealt among these classes; both are decided once, by
+            the seed. `"off-target"`: that fraction of the tasks comes from another pool
+            (`towpath.data.mix`).
         flip_probability: of `"flip"`, the probability that a label of a noisy task flips.
         flip_part: of `"flip"`, whose labels flip: those of the `"support"` set, of the `"query"`
             set, or of `"both"`.

@@ -18,6 +18,7 @@ from towpath.data.pool import NO_GROUP
 from towpath.data.registry import SETS
 from towpath.metrics import area_under_curve
 from towpath.recipes.recipe import Recipe
+from towpath.reports.audit_words import AuditWords, words_of
 from towpath.reports.ranking import Effect, Ranking, ranking
 from towpath.runs.judged import JudgedTask, judged
 from towpath.runs.records import Record, StepRecord
@@ -70,6 +71,11 @@ class Audit:
     rivals: tuple[Signal, ...] = ()
     """signals by which classes may be ranked instead, if they tell them apart better"""
 
+    @cached_property
+    def words(self) -> AuditWords:
+        """What things are called: classes and tasks, or a table's tasks and episodes."""
+        return words_of(self.tasks)
+
     def value(self, task: JudgedTask) -> float:
         """Return the value by which a task is judged."""
         return _value(task, self.signal)
@@ -110,8 +116,9 @@ class Audit:
             return ""
         best, own = (self._by_class[s].reliability for s in (self.class_signal, self.signal))
         return (
-            f"Classes are ranked by {self.class_signal.name}, which tell them apart better than "
-            f"{self.signal.name} do (reliability {best:.2f} against {own:.2f})."
+            f"{self.words.units.capitalize()} are ranked by {self.class_signal.name}, which tell "
+            f"them apart better than {self.signal.name} do (reliability "
+            f"{best:.2f} against {own:.2f})."
         )
 
     @property
@@ -175,13 +182,13 @@ def class_names(task: JudgedTask) -> str:
 
 
 def group_shares(task: JudgedTask) -> dict[str, float]:
-    """Return the share of each group in a task, by the task's own group or its classes' names.
+    """Return the share of each group in a task, by the task's own group or those of its classes.
 
-    A class of a task across groups is called `group/class`; classes without a group count nowhere.
+    Classes without a group count nowhere.
     """
     if task.group and task.group != NO_GROUP:
         return {task.group: 1.0}
-    found = Counter(name.rpartition("/")[0] for name in task.classes)
+    found = Counter(task.class_groups)
     found.pop("", None)
     return {name: count / len(task.classes) for name, count in found.items()}
 

@@ -13,11 +13,6 @@ ROWS = 100
 """classes and groups that the page lists, at most; the CSV file has all"""
 CLASSES_SHOWN, TASKS_SHOWN, TRUSTED_MOST = 12, 6, 2
 """how many classes, most suspect and least suspect tasks have pictures"""
-METHOD = (
-    "A class is judged by all tasks that it was part of: a ridge regression of the tasks' relative "
-    "{what} on their classes separates its share from that of the classes beside it, and keeps a "
-    "class that was seen seldom near the average; intervals are 95%."
-)
 UNIFORM = {"weights": "what uniform weighting gives everyone", "losses": "an average loss"}
 
 
@@ -32,7 +27,10 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
     sections = [classes_section(result, drawn), tasks_section(result, drawn)]
     if result.groups:
         sections.insert(1, groups_section(result))
-    missing = [] if drawn else ["The data of the run are not here, so there are no pictures."]
+    words = result.words
+    missing = (
+        [] if drawn else [f"The data of the run are not here, so there are no {words.extras}."]
+    )
     chapter = Chapter(
         "audit",
         f"What to check again: {title}",
@@ -40,8 +38,8 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
         audit_finding(result),
         [
             f"steps {result.first_step} to {result.last_step}",
-            f"classes by {result.class_signal.name}",
-            f"tasks by {result.signal.name}",
+            f"{words.units} by {result.class_signal.name}",
+            f"{words.drawn}s by {result.signal.name}",
         ],
         missing,
         sections,
@@ -52,20 +50,14 @@ def audit_page(title: str, result: Audit, drawn: Redrawn | None) -> bytes:
 
 
 def method(result: Audit) -> str:
-    """Return one sentence on how classes are ranked."""
-    return METHOD.format(what=result.class_signal.name)
+    """Return one sentence on how classes, or the tasks of a table, are ranked."""
+    return result.words.method.format(what=result.class_signal.name)
 
 
 def audit_finding(result: Audit) -> str:
-    """Return one sentence on how many classes stand out, and which comes first."""
-    suspects, count = result.suspects(), len(result.classes)
-    if not suspects:
-        return f"None of the {count} classes stands out clearly."
-    verb = "stands" if len(suspects) == 1 else "stand"
-    return (
-        f"{len(suspects)} of {count} classes {verb} out as {_worse(result)} than the average; "
-        f"first {suspects[0].name}."
-    )
+    """Return one sentence on how many classes, or tasks of a table, stand out, and the first."""
+    suspects = [effect.name for effect in result.suspects()]
+    return result.words.finding(suspects, len(result.classes), _worse(result))
 
 
 def _worse(result: Audit) -> str:
@@ -76,31 +68,36 @@ def _caveat(result: Audit) -> str:
     """Return what a high loss cannot tell; empty where weights are judged."""
     if result.class_signal.worst < 0:
         return ""
-    return " A high loss does not tell a wrong class from a hard one: look at its images."
+    words = result.words
+    return (
+        f" A high loss does not tell a wrong {words.unit} from a hard one: look at its "
+        f"{words.examples}."
+    )
 
 
 def classes_section(result: Audit, drawn: Redrawn | None) -> Section:
-    """Make the section on classes, with images of those to look at first."""
+    """Make the section on classes, or tasks of a table, with images of those to look at first."""
     blocks: list[Block] = []
+    words, signal = result.words, result.class_signal
     shown = [effect.name for effect in result.classes[:CLASSES_SHOWN]]
     content = drawn.class_picture(shown, "the first images of each class") if drawn else None
     if content:
         text = "Rows from top to bottom: " + ", ".join(shown) + "."
         blocks.append(Picture.of("The classes to look at first", content, text))
-    blocks.append(_effects(result, result.classes, "class"))
+    blocks.append(_effects(result, result.classes, words.unit))
     return Section(
         "classes",
-        "Classes",
-        f"The {result.class_signal.singular} of a task that has the class, when its other classes "
-        f"are average; 1 is {UNIFORM[result.class_signal.name]}. A class is suspect where its "
-        f"whole interval lies on the wrong side of the average task.{_caveat(result)}",
+        words.units.capitalize(),
+        f"{words.value.format(what=signal.singular)}; 1 is {UNIFORM[signal.name]}. A {words.unit} "
+        f"is suspect where its whole interval lies on the wrong side of the average {words.drawn}."
+        f"{_caveat(result)}",
         blocks,
     )
 
 
 def groups_section(result: Audit) -> Section:
-    """Make the section on groups of classes."""
-    lead = f"The {result.class_signal.singular} of a task with classes of one group only."
+    """Make the section on groups of classes, or of a table's tasks."""
+    lead = result.words.group_value.format(what=result.class_signal.singular)
     return Section("groups", "Groups", lead, [_effects(result, result.groups, "group")])
 
 
@@ -117,11 +114,17 @@ def _effects(result: Audit, ranked: Sequence[Effect], what: str) -> Table:
             Cell("suspect" if suspect else "not clear", "bad" if suspect else "quiet"),
         ]
         rows.append(cells)
-    columns = [what, result.class_signal.column, "95% interval", "tasks", "verdict"]
+    columns = [
+        what,
+        result.class_signal.column,
+        "95% interval",
+        f"{result.words.drawn}s",
+        "verdict",
+    ]
     left = len(ranked) - ROWS
     note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
     mean = ranked[0].mean if ranked else 1.0
-    note = f"The average task has {number(mean, 2)}. {note}".strip()
+    note = f"The average {result.words.drawn} has {number(mean, 2)}. {note}".strip()
     return Table(
         f"{len(ranked)} {what}{_plural(what)}, the most suspect first", columns, rows, note
     )
@@ -132,8 +135,9 @@ def _plural(what: str) -> str:
 
 
 def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
-    """Make the section on single tasks, the most suspect ones and two at the other end."""
+    """Make the section on what was drawn, the most suspect ones and two at the other end."""
     blocks: list[Block] = []
+    words = result.words
     picks = list(enumerate(result.tasks[:TASKS_SHOWN], 1))
     first_of_last = max(len(picks), len(result.tasks) - TRUSTED_MOST)
     picks += list(enumerate(result.tasks[first_of_last:], first_of_last + 1))
@@ -151,9 +155,9 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
                 Cell(class_names(task) or "–", "quiet text"),
             ]
         )
-    columns = ["rank", result.signal.column, "labels", "step", "group", "classes"]
-    title = f"{len(result.tasks)} tasks: the most suspect, and the {TRUSTED_MOST} least suspect"
-    blocks.append(Table(title, columns, rows))
+    columns = ["rank", result.signal.column, "labels", "step", "group", words.named]
+    title = f"{len(result.tasks)} {words.drawn}s: the most suspect, "
+    blocks.append(Table(f"{title}and the {TRUSTED_MOST} least suspect", columns, rows))
     for rank, task in picks if drawn else ():
         assert drawn is not None
         content = drawn.picture(task.info)
@@ -162,12 +166,12 @@ def tasks_section(result: Audit, drawn: Redrawn | None) -> Section:
             name += f"labels {result.labels(task)}"
             blocks.append(Picture.of(name, content, _files(drawn.task_files(task.info))))
     if not blocks:
-        blocks.append(Note("No task was judged.", "missing"))
+        blocks.append(Note(f"No {words.drawn} was judged.", "missing"))
     return Section(
         "tasks",
-        "Tasks",
-        f"Single tasks {result.signal.words}. One task says little; what its classes have in "
-        "common with other tasks of this list says more.",
+        f"{words.drawn.capitalize()}s",
+        f"Single {words.drawn}s {result.signal.words}. One {words.drawn} says little; what "
+        f"{words.in_common} in common with other {words.drawn}s of this list says more.",
         blocks,
     )
 

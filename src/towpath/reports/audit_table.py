@@ -34,7 +34,7 @@ CSV_SIGNATURE = ",".join(COLUMNS).encode()
 
 
 def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str) -> Table:
-    """Return the most suspect classes or groups as a table for the terminal.
+    """Return the most suspect classes, tasks of a table or groups as a table for the terminal.
 
     Args:
         result: the audit.
@@ -42,12 +42,12 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
         rows: how many to list, at most.
         what: the heading of their names, such as "class".
     """
-    steps = f"steps {result.first_step} to {result.last_step}"
+    steps, drawn = f"steps {result.first_step} to {result.last_step}", result.words.drawn
     table = Table(
         title=f"Which {what} to check first: {result.class_signal.words}, {steps}",
         title_justify="left",
     )
-    for name in (what, result.class_signal.column, "95% interval", "tasks", "suspect"):
+    for name in (what, result.class_signal.column, "95% interval", f"{drawn}s", "suspect"):
         table.add_column(name, overflow="fold")
     for effect in ranked[:rows]:
         table.add_row(
@@ -61,10 +61,11 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
 
 
 def tasks_table(result: Audit, rows: int) -> Table:
-    """Return the `rows` most suspect tasks as a table for the terminal."""
-    steps = f"steps {result.first_step} to {result.last_step}"
-    table = Table(title=f"Training tasks {result.signal.words}, {steps}", title_justify="left")
-    for name in (result.signal.column, "step", "task", "group", "classes", "labels"):
+    """Return the `rows` most suspect drawn tasks as a table for the terminal."""
+    words, steps = result.words, f"steps {result.first_step} to {result.last_step}"
+    title = f"Training {words.drawn}s {result.signal.words}, {steps}"
+    table = Table(title=title, title_justify="left")
+    for name in (result.signal.column, "step", words.drawn, "group", words.named, "labels"):
         table.add_column(name, overflow="fold")
     for task in result.tasks[:rows]:
         table.add_row(
@@ -85,6 +86,8 @@ def _plain(text: str) -> Text:
 def audit_csv(result: Audit, drawn: Redrawn | None, tasks: int) -> bytes:
     """Return the audit as a CSV file: all classes, then all groups, then the most suspect tasks.
 
+    Of a table with tasks, its tasks are in place of classes, and episodes in place of tasks.
+
     Args:
         result: the audit.
         drawn: the run's tasks drawn again, for the names of files; None where they are not there.
@@ -93,9 +96,10 @@ def audit_csv(result: Audit, drawn: Redrawn | None, tasks: int) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    for kind, ranked in (("class", result.classes), ("group", result.groups)):
+    unit = result.words.unit
+    for kind, ranked in ((unit, result.classes), ("group", result.groups)):
         for rank, effect in enumerate(ranked, 1):
-            files = drawn.class_folder(effect.name) if drawn and kind == "class" else ""
+            files = drawn.class_folder(effect.name) if drawn and kind == unit else ""
             writer.writerow(_effect_cells(result, kind, rank, effect, files))
     for rank, task in enumerate(result.tasks[:tasks], 1):
         writer.writerow(_task_cells(result, rank, task, drawn))
@@ -126,7 +130,7 @@ def _task_cells(result: Audit, rank: int, task: JudgedTask, drawn: Redrawn | Non
     own = drawn.task_files(task.info) if drawn else []
     files = "; ".join(file for part in own for file in (*part.support, *part.query))
     return [
-        "task",
+        result.words.drawn,
         str(rank),
         spreadsheet_cell(", ".join(task.classes)),
         result.signal.name,

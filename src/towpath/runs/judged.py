@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from towpath.data.noise.damage import mostly_wrong
+from towpath.data.pool import NO_GROUP
 from towpath.runs.plain import Json, JsonObject, figure_at
 from towpath.runs.records import Record, StepRecord, TaskInfo
 
@@ -57,8 +58,41 @@ class JudgedTask:
     @property
     def classes(self) -> tuple[str, ...]:
         """The names of the task's classes; empty where they are not recorded."""
-        classes = self.info.get("classes", ())
-        return tuple(map(str, classes)) if isinstance(classes, list | tuple) else ()
+        return recorded_classes(self.info)
+
+    @property
+    def class_groups(self) -> tuple[str, ...]:
+        """The group of each of the task's classes; empty for a class without a group."""
+        return class_groups(self.info)
+
+
+def recorded_classes(info: TaskInfo) -> tuple[str, ...]:
+    """Return the names of a task's classes; empty where they are not recorded."""
+    classes = info.get("classes", ())
+    return tuple(map(str, classes)) if isinstance(classes, list | tuple) else ()
+
+
+def class_groups(info: TaskInfo) -> tuple[str, ...]:
+    """Return the group of each of a task's classes; empty for a class without a group.
+
+    Args:
+        info: what a task records of itself. Tasks of images across groups record the group of each
+            class; those of old runs do not, and their classes are called `group/class`. Names in a
+            table are the user's, and a slash in one means nothing.
+    """
+    names, group, groups = recorded_classes(info), info.get("group"), info.get("class_groups")
+    if group and group != NO_GROUP:
+        return (str(group),) * len(names)
+    if isinstance(groups, list | tuple) and len(groups) == len(names):
+        return tuple(map(str, groups))
+    if is_table_task(info):
+        return ("",) * len(names)
+    return tuple(name.rpartition("/")[0] for name in names)
+
+
+def is_table_task(info: TaskInfo) -> bool:
+    """Return whether a task was drawn from a table, whose tasks record which one they are."""
+    return "task" in info
 
 
 def judged(record: StepRecord) -> Iterator[JudgedTask]:

@@ -68,6 +68,40 @@ def test_no_flip_makes_no_task_wrong_and_sure_flips_make_every_label_wrong():
     assert np.array_equal(Flipped(1.0).apply(two, two, 2, draws()).query_y, 1 - two)
 
 
+@pytest.mark.parametrize(("ways", "shots"), [(2, 1), (3, 2), (5, 1), (5, 2), (20, 1)])
+def test_flips_leave_every_class_of_the_support_set_a_sample(ways, shots):
+    support, query = np.repeat(np.arange(ways), shots), np.repeat(np.arange(ways), 3)
+    wrong = 0.0
+    for index in range(100):
+        noisy = Flipped(0.8).apply(support, query, ways, draws(index))
+        assert set(noisy.support_y) == set(range(ways))
+        both = np.concatenate([noisy.support_y != support, noisy.query_y != query])
+        assert noisy.wrong_share == both.mean()
+        wrong += both[: len(support)].mean() / 100
+        again = Flipped(0.8).apply(support, query, ways, draws(index))
+        assert np.array_equal(again.support_y, noisy.support_y)
+    # A label flips as often as before, but for one of two classes of one sample, which needs both.
+    assert wrong == pytest.approx(0.64 if (ways, shots) == (2, 1) else 0.8, abs=0.1)
+
+
+def test_a_flip_that_is_alone_in_a_set_of_one_sample_a_class_stays_right():
+    support, query = np.arange(5), np.arange(5)
+    for index in range(200):
+        found = Flipped(0.1, "support").apply(support, query, 5, draws(index)).support_y
+        assert sorted(found) == [0, 1, 2, 3, 4]  # a permutation: nothing else is possible
+
+
+def test_flips_of_the_query_do_not_depend_on_those_of_the_support_that_are_drawn_again():
+    support = np.arange(5)  # is nearly always drawn again
+    for index in range(20):
+        noisy = Flipped(0.8).apply(support, QUERY, 5, draws(index))
+        stream = draws(index)
+        stream.words(2 * len(support))
+        flips = np.array([stream.uniform() < 0.8 for _ in QUERY])
+        away = np.array([stream.integer(1, 4) for _ in QUERY])
+        assert np.array_equal(noisy.query_y, np.where(flips, (QUERY + away) % 5, QUERY))
+
+
 def test_the_share_of_noisy_tasks_is_met():
     noisy = [
         noisy_labels(Permuted("query"), 0.3, SUPPORT, QUERY, 5, draws(index)).wrong_share > 0

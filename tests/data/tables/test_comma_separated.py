@@ -86,3 +86,11 @@ def test_what_the_csv_module_writes_is_read_back(rows):
     table = read_csv("t.csv", stream.getvalue().encode(), frozenset(("text",)))
     assert table.columns["text"].texts == tuple(f"x{text}".strip() for text, _ in rows)
     assert table.numbers("number", "x").tolist() == [value for _, value in rows]
+
+
+def test_one_column_is_a_table_and_its_cells_may_be_quoted():
+    table = read_csv("t.csv", b'utterance\nplay music\n"book a flight, now"\n')
+    assert table.columns["utterance"].texts == ("play music", "book a flight, now")
+    assert table.notes == ("2 rows of one column",)
+    with pytest.raises(DataError, match=r"one name .*'utterance', and 2 cells in line 3 .* quotes"):
+        read_csv("t.csv", b"utterance\nplay music\nbook a flight, now\n")

@@ -137,3 +137,21 @@ def test_two_thirds_of_a_task_table_with_one_useless_task_still_load(tmp_path):
     pool = load_table(path, "all", tasks=["a", "b", "c"])
     assert [task.name for task in pool.tasks] == ["a", "c"]
     assert "left out 1 of 3 tasks (one class only): 'b'" in pool.notes
+
+
+def test_a_table_of_classes_alone_takes_its_features_from_a_file(tmp_path):
+    (tmp_path / "t.csv").write_text("label\n" + "".join(f"c{i % 6}\n" for i in range(36)))
+    np.savez(tmp_path / "f.npz", x=np.random.default_rng(0).normal(size=(36, 3)))
+    pool = load_table(tmp_path / "t.csv", "all", features="f.npz")
+    assert len(pool.tasks[0].labels) == 6
+
+
+def test_a_split_that_is_missing_is_answered_with_what_was_left_out_and_too_few_tasks(tmp_path):
+    content = csv_bytes([row | {"same": 1} for row in wide_rows()])
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        load_table(tmp_path / "t.csv", "validation", tasks=["same", "a", "b"], features=["f1"])
+    said = str(caught.value)
+    assert "no split 'validation'; it has train (left out 1 of 3 tasks (one class only)" in said
+    assert "'same'; 2 tasks are too few for train, validation, test)" in said
+    assert "Name more tasks" in said

@@ -121,6 +121,12 @@ CASES: dict[str, Wrong] = {
     # lines and cells
     "header only": Wrong(b"f1,f2,a,b,c\n", ("5 columns and no rows", "at least one row")),
     "one column": Wrong(b"a\n1\n2\n", ("one column, 'a'", "semicolon, tab, bar")),
+    "one column of features": Wrong(
+        b"a\n1\n2\n", ("one column, 'a'", "in the first line"), {"features": ["a"]}
+    ),
+    "real numbers in a column called y": Wrong(
+        with_column("y", lambda i: i + 0.5), ("has 0.5 in column 'y', line 2",), {}
+    ),
     "spaces as separator": Wrong(GOOD.replace(b",", b" "), ("one column", "separated by")),
     "a short row": Wrong(GOOD + b"1,2,0\n", ("3 cells in line 14", "expected 5")),
     "a long row": Wrong(GOOD + b"1,2,0,1,1,1\n", ("6 cells in line 14", "put quotes")),

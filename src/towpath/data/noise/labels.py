@@ -15,6 +15,7 @@ from towpath.data.randomness import Draws
 
 Labels = NDArray[Any]  # int64 labels, or float targets of a regression
 PARTS = ("support", "query", "both")
+_TRIES = 50  # at flips that leave every class a sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,10 @@ class Permuted(LabelNoise):
 class Flipped(LabelNoise):
     """Every label becomes one of the other classes with a probability (Yao et al. 2021, ATS).
 
-    A noisy task with few labels may keep them all by chance; it then counts as clean.
+    The support set keeps every class, since nothing could be learned of a class without a sample:
+    where flips would empty one, the samples that flip draw other classes again, and if that does
+    not help, as with one sample a class, they exchange their labels among each other. One sample
+    that flips alone then stays right. A noisy task may so keep all its labels; it counts as clean.
     """
 
     needs_classes: ClassVar[bool] = True
@@ -92,17 +96,44 @@ class Flipped(LabelNoise):
     ) -> tuple[Labels, Labels]:
         """Flip labels independently, each other class being equally likely."""
         # both parts are always drawn, so that the flips of one do not depend on `part`
-        support = self._flipped(support_y, ways, draws)
-        query = self._flipped(query_y, ways, draws)
+        flips = self._chosen(support_y, draws)
+        support = _moved(support_y, flips, ways, draws)
+        query = _moved(query_y, self._chosen(query_y, draws), ways, draws)
+        # last, so that the flips of the query do not depend on it
+        support = _with_every_class(support, support_y, flips, ways, draws)
         return (
             support_y if self.part == "query" else support,
             query_y if self.part == "support" else query,
         )
 
-    def _flipped(self, labels: Labels, ways: int, draws: Draws) -> Labels:
-        flips = np.array([draws.uniform() < self.probability for _ in labels])
-        away = np.array([draws.integer(1, ways - 1) for _ in labels])
-        return np.where(flips, (labels + away) % ways, labels)
+    def _chosen(self, labels: Labels, draws: Draws) -> NDArray[np.bool_]:
+        """Which labels flip."""
+        return np.array([draws.uniform() < self.probability for _ in labels])
+
+
+def _moved(labels: Labels, flips: NDArray[np.bool_], ways: int, draws: Draws) -> Labels:
+    """The labels with those that flip moved to another class, each other one alike."""
+    away = np.array([draws.integer(1, ways - 1) for _ in labels])
+    return np.where(flips, (labels + away) % ways, labels)
+
+
+def _with_every_class(
+    flipped: Labels, right: Labels, flips: NDArray[np.bool_], ways: int, draws: Draws
+) -> Labels:
+    """The flipped labels, flipped otherwise where they leave out a class of the right ones.
+
+    Which samples flip stays as it is, so that the share of flips does too, as far as possible.
+    """
+    for _ in range(_TRIES):
+        if len(np.unique(flipped)) == len(np.unique(right)):
+            return flipped
+        flipped = _moved(right, flips, ways, draws)
+    # An exchange leaves every class its number of samples. Of several, that with most changes.
+    own = right[flips]
+    orders = [draws.distinct(len(own), len(own)) for _ in range(_TRIES)]
+    exchanged = right.copy()
+    exchanged[flips] = own[max(orders, key=lambda order: int((own[order] != own).sum()))]
+    return exchanged
 
 
 def noisy_labels(

@@ -51,12 +51,13 @@ def number_of(text: str) -> float | None:
 def number_text(value: float) -> str:
     """Return a number as people write it, whole ones without a point; NaN is empty.
 
-    >>> number_text(1.0), number_text(0.25), number_text(float("nan"))
+    >>> number_text(1.0), number_text(np.float64(0.25)), number_text(float("nan"))
     ('1', '0.25', '')
     """
     if value != value:  # NaN
         return ""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    plain = float(value)  # numpy's own numbers say what they are: np.float64(0.25)
+    return str(int(plain)) if plain.is_integer() and abs(plain) < 1e15 else repr(plain)
 
 
 def advice(text: str) -> str:

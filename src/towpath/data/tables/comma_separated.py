@@ -57,16 +57,12 @@ def read_csv(
     _, header = next(records, (0, []))
     names = [cell.strip() for cell in header]
     check_names(name, names, limits.columns)
-    if len(names) < 2:
-        raise DataError(
-            f"{name} has one column, {quoted(names[0])}; expected several, separated by "
-            f"{', '.join(DELIMITERS.values())}. Save it with one of these, and with the names of "
-            "the columns in the first line."
-        )
     lines: list[int] = []
     rows: list[list[str]] = []
     for line, cells in records:
         if len(cells) != len(names):
+            if len(names) == 1:
+                raise _unnamed(name, names[0], line, len(cells), delimiter)
             raise _ragged(name, line, len(cells), len(names), delimiter)
         lines.append(line)
         rows.append(cells)
@@ -81,7 +77,8 @@ def read_csv(
     columns = {}
     for column, below in zip(names, zip(*rows, strict=True), strict=True):
         columns[column] = make_column(name, column, below, lines, column in text_columns)
-    note = f"{len(rows):,} rows of {len(names):,} columns, separated by {DELIMITERS[delimiter]}"
+    separated = f"{len(names):,} columns, separated by {DELIMITERS[delimiter]}"
+    note = f"{len(rows):,} rows of {separated if len(names) > 1 else 'one column'}"
     return Table(name, columns, tuple(lines), notes=(note,))
 
 
@@ -186,6 +183,14 @@ def _records(name: str, content: bytes, delimiter: str) -> Iterator[tuple[int, l
             return
         if cells:
             yield line, cells
+
+
+def _unnamed(name: str, first: str, line: int, found: int, delimiter: str) -> DataError:
+    return DataError(
+        f"{name} has one name in its first line, {quoted(first)}, and {found:,} cells in line "
+        f"{line} (separated by {DELIMITERS[delimiter]}); expected a name for each column. Put the "
+        "names in the first line, or quotes around cells that hold the separator."
+    )
 
 
 def _ragged(name: str, line: int, found: int, expected: int, delimiter: str) -> DataError:

@@ -1,5 +1,6 @@
 """Which layout a table has: what the options say, and what the names of its columns suggest."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,8 +32,9 @@ class LayoutChoice:
             features_named: whether the user said which columns are features.
         """
         self._refuse_contradictions()
-        task = self.task or ("" if self.tasks else _named_like(table, TASK_NAMES))
-        target = self.target or ("" if self.tasks else _named_like(table, TARGET_NAMES))
+        free = [] if self.tasks else [name for name in table.columns if name not in besides]
+        task = self.task or named_like(free, TASK_NAMES)
+        target = self.target or named_like(free, TARGET_NAMES)
         layout = self.layout
         if layout == "auto":
             layout = "wide" if self.tasks or not target else "long" if task else "labels"
@@ -97,5 +99,6 @@ class LayoutChoice:
         return tuple(names)
 
 
-def _named_like(table: Table, known: tuple[str, ...]) -> str:
-    return next((name for name in table.columns if name.lower() in known), "")
+def named_like(names: Iterable[str], known: tuple[str, ...]) -> str:
+    """Return the first name that is one of the known ones, whatever its case; else nothing."""
+    return next((name for name in names if name.lower() in known), "")

@@ -14,6 +14,7 @@ import numpy as np
 from towpath.data.errors import DataError
 from towpath.data.pool import SPLITS
 from towpath.data.tables.columns import Table
+from towpath.data.tables.comma_separated import DELIMITERS
 from towpath.data.tables.feature_option import FeatureChoice
 from towpath.data.tables.features import Features
 from towpath.data.tables.grouping import Groups, NoGroups
@@ -25,6 +26,7 @@ from towpath.data.tables.scaling import Scaling
 from towpath.data.tables.splitting import TRUSTED, Splits
 from towpath.data.tables.table_task import TableTask
 from towpath.data.tables.units import Kind, Unit, decided_kind, kept, named
+from towpath.wording import quoted
 
 ALL = "all"
 TABLE_SPLITS = (*SPLITS, TRUSTED, ALL)
@@ -71,6 +73,8 @@ class Prepared:
     row_names: tuple[str, ...]
     notes: tuple[str, ...]
     computed_features: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+    """the notes on tasks or classes that cannot be used"""
 
     def tasks(self, split: str) -> tuple[TableTask, ...]:
         """Return the tasks of a split, or of all."""
@@ -90,11 +94,7 @@ class Prepared:
                 "standardised by them. Leave some out of splits.validation and splits.test."
             )
         if not tasks:
-            present = [s for s in TABLE_SPLITS[:-1] if self.tasks(s)]
-            raise DataError(
-                f"{self.name} as found has no split {split!r}; it has {', '.join(present)}. Choose "
-                "one of these, or say with data.splits which tasks belong to it."
-            )
+            raise self._no_split(split)
         return TablePool(
             self.name,
             split,
@@ -109,6 +109,20 @@ class Prepared:
             classes_are_drawn=self.layout.name == "labels",
             splits=tuple(s for s in TABLE_SPLITS[:-1] if s in self.split_of.values()),
             computed_features=self.computed_features,
+        )
+
+    def _no_split(self, split: str) -> DataError:
+        """Return the error to raise for a split without tasks, with what may be the cause of it."""
+        present = [s for s in TABLE_SPLITS[:-1] if self.tasks(s)]
+        count, what = len(self.units), self.layout.units_are
+        causes = list(self.left_out)
+        if count < len(SPLITS):
+            causes.append(f"{count} {what} are too few for {', '.join(SPLITS)}")
+        why = f" ({'; '.join(causes)})" if causes else ""
+        return DataError(
+            f"{self.name} as found has no split {split!r}; it has {', '.join(present)}{why}. Name "
+            f"more {what}, choose a split that it has, or say with data.splits which {what} belong "
+            "to it."
         )
 
     def _scaling(self, training: Sequence[TableTask]) -> Scaling:
@@ -144,6 +158,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         name: what to call the table in messages and results.
     """
     table = read_table(path, options.text_columns)
+    _check_columns(table, options.features)
     for group in options.groups.columns:
         table.column(group, "groups.column")
     ids = table.column(options.id, "data.id").texts if options.id else ()
@@ -191,6 +206,19 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         row_names,
         notes,
         options.features.computed,
+        tuple(left_out),
+    )
+
+
+def _check_columns(table: Table, features: FeatureChoice) -> None:
+    """Raise a `DataError` for one column only, unless the features are in a file beside it."""
+    elsewhere = features.names_columns and not features.columns(table)
+    if len(table.columns) > 1 or elsewhere:
+        return
+    raise DataError(
+        f"{table.name} has one column, {quoted(next(iter(table.columns)))}; expected features and "
+        f"targets, in columns separated by {', '.join(DELIMITERS.values())}. Save it with one of "
+        "these, and with the names of the columns in the first line."
     )
 
 

@@ -31,6 +31,8 @@ class NewRows:
     table: Table
     rows: NDArray[np.int64] = field(repr=False)  # [n] positions in the table
     inputs: NDArray[np.float32] = field(repr=False)  # [n, D]
+    holes: NDArray[np.int64] = field(repr=False)
+    """how many values of each row `[n]` were missing, and are the means of the training tasks"""
 
     def names(self, column: str) -> list[str]:
         """Return what people call the rows: the text of a column if there is one, else the line."""
@@ -45,7 +47,7 @@ class NewRows:
 
     def only(self, kept: NDArray[np.bool_]) -> "NewRows":
         """Return some of the rows; `kept [n]` says which."""
-        return NewRows(self.table, self.rows[kept], self.inputs[kept])
+        return NewRows(self.table, self.rows[kept], self.inputs[kept], self.holes[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,11 @@ class TrainedTable:
             sampler.common_classes,
             sampler.spread,
         )
+
+    @property
+    def feature_columns(self) -> frozenset[str]:
+        """The columns that inputs are made of: those of numbers, and those of text."""
+        return frozenset(self.feature_names) | self.text_columns
 
     @property
     def text_columns(self) -> frozenset[str]:
@@ -111,7 +118,9 @@ class TrainedTable:
             axis=1,
         )
         rows = np.flatnonzero(usable)
-        return NewRows(table, rows, self.scaling.apply(values[rows].astype(np.float32)))
+        found = values[rows].astype(np.float32)
+        holes = np.isnan(found).sum(axis=1)
+        return NewRows(table, rows, self.scaling.apply(found), holes)
 
     def target_scale(self, support: Sequence[float] | NDArray[np.float64]) -> TargetScale:
         """Return the scale of the targets of a regression task, from its support set."""

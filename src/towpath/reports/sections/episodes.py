@@ -8,6 +8,7 @@ from towpath.reports.audit import labels_known
 from towpath.reports.blocks import Block, Cell, Note, Picture, Section, Table
 from towpath.reports.number_text import number
 from towpath.reports.redrawn import Redrawn
+from towpath.runs.judged import class_groups, recorded_classes
 from towpath.runs.records import TaskInfo
 from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
@@ -62,9 +63,8 @@ class Sample:
     @property
     def classes(self) -> str:
         """The names of its classes, without their group."""
-        names = self.task.get("classes")
-        found = names if isinstance(names, list) else ()
-        return ", ".join(str(name).rpartition("/")[2] for name in found)
+        named = zip(recorded_classes(self.task), class_groups(self.task), strict=True)
+        return ", ".join(name.removeprefix(f"{group}/") for name, group in named)
 
     def labels(self, known: bool) -> str:
         """Return what is known of its labels.
