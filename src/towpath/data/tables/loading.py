@@ -14,6 +14,7 @@ import numpy as np
 
 from towpath.data.errors import DataError
 from towpath.data.pool import SPLITS
+from towpath.data.tables.cautions import cautions
 from towpath.data.tables.columns import Table
 from towpath.data.tables.feature_option import FeatureChoice, features_from
 from towpath.data.tables.features import Features
@@ -24,7 +25,7 @@ from towpath.data.tables.reading import read_table
 from towpath.data.tables.splitting import TRUSTED, Splits, splits_from
 from towpath.data.tables.units import Kind, Unit, decided_kind, kept, named
 from towpath.files import expanded
-from towpath.wording import nearest, quoted
+from towpath.wording import amount, nearest, quoted
 
 ALL = "all"
 TABLE_SPLITS = (*SPLITS, TRUSTED, ALL)
@@ -71,6 +72,7 @@ class Prepared:
     row_names: tuple[str, ...]
     notes: tuple[str, ...]
     computed_features: tuple[Mapping[str, Any], ...] = ()
+    cautions: tuple[str, ...] = ()
 
     def tasks(self, split: str) -> tuple[TableTask, ...]:
         """Return the tasks of a split, or of all."""
@@ -109,6 +111,7 @@ class Prepared:
             classes_are_drawn=self.layout.name == "labels",
             splits=tuple(s for s in TABLE_SPLITS[:-1] if s in self.split_of.values()),
             computed_features=self.computed_features,
+            cautions=self.cautions,
         )
 
     def _scaling(self, training: Sequence[TableTask]) -> Scaling:
@@ -170,6 +173,8 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     groups = len({unit.group for unit in units})
     count = f"{len(units):,} {layout.units_are}{f' in {groups:,} groups' if groups > 1 else ''}"
+    unnamed = () if options.features.names_columns else features.names
+    careful = cautions(table, layout, options.id, unnamed)
     notes = (
         *table.notes,
         f"layout: {layout.name}, {count}",
@@ -178,6 +183,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         *split_notes,
         *features.notes,
         *_unused(table, besides, options.features),
+        *careful,
     )
     row_names = tuple(ids) or tuple(table.place(row) for row in range(len(table)))
     return Prepared(
@@ -191,6 +197,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         row_names,
         notes,
         options.features.computed,
+        careful,
     )
 
 
@@ -199,7 +206,7 @@ def _unused(table: Table, besides: frozenset[str], features: FeatureChoice) -> l
     if not features.names_columns:
         return []  # all columns of numbers are features, and a note names those of text
     rest = [name for name in table.columns if name not in besides | features.columns(table)]
-    return [f"not used: {len(rest):,} columns: {named(rest)}"] if rest else []
+    return [f"not used: {amount(len(rest), 'column')}: {named(rest)}"] if rest else []
 
 
 def _too_few(

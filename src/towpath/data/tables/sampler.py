@@ -121,14 +121,15 @@ class TableSampler:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on the tasks that are left out, where there are any."""
+        """What the table warns of, and a sentence on the tasks that are left out, if any."""
         kept = {task.name for task in self._enough.tasks}
         missing = [task.name for task in self.pool.tasks if task.name not in kept]
         if not missing:
-            return ()
+            return self.pool.cautions
         spec, rows = self.spec, self.spec.images_needed
         needed = f"{rows}" if self.pool.is_regression else f"{rows} of each of {spec.ways} classes"
         return (
+            *self.pool.cautions,
             f"{len(missing):,} of {len(self.pool):,} {self.pool.split} tasks have fewer rows than "
             f"an episode takes ({needed}) and are left out: {quoted(missing[0])}"
             f"{' and others' if len(missing) > 1 else ''}",
