@@ -156,11 +156,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     besides = frozenset((*others, *layout.columns))
     found = layout.units(table)
-    if options.kind == "regression" and layout.units_are == "classes":
-        raise DataError(
-            f"{table.name} has a target column and no tasks, and kind is regression; expected "
-            "classes there. Name the task column with data.task."
-        )
+    _refuse_numbers_without_tasks(options.kind, layout, table.name)
     regression, kind_note = decided_kind(options.kind, found, table.name)
     features = options.features.features(table, besides, ids, path.parent)
     usable = [unit.within(features.usable) for unit in found]
@@ -199,6 +195,14 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         options.features.computed,
         careful,
     )
+
+
+def _refuse_numbers_without_tasks(kind: Kind, layout: Layout, name: str) -> None:
+    if kind == "regression" and layout.units_are == "classes":
+        raise DataError(
+            f"{name} has a target column and no tasks, and kind is regression; expected classes "
+            "there. Name the task column with data.task."
+        )
 
 
 def _unused(table: Table, besides: frozenset[str], features: FeatureChoice) -> list[str]:
