@@ -21,13 +21,8 @@ from towpath.reports.charts.figures import write_figures, write_weights
 from towpath.reports.differences import differences
 from towpath.reports.reruns import paper_recipe
 from towpath.reports.sections.paper import TABLE_1
-from towpath.runs.comparison import (
-    ComparedRun,
-    Comparison,
-    compared,
-    read_comparison,
-    write_comparison,
-)
+from towpath.runs.comparing import compared
+from towpath.runs.comparison import ComparedRun, Comparison, read_comparison, write_comparison
 from towpath.runs.comparison_spec import ComparisonSpec, label_of
 from towpath.runs.differences import PairedDifference
 from towpath.runs.folder import RunFolder

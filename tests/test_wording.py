@@ -1,11 +1,20 @@
 """How towpath speaks."""
 
 import io
+import math
 
 import pytest
 from rich.console import Console
 
-from towpath.wording import LONGEST_MESSAGE, nearest, one_line, printable, say, spreadsheet_cell
+from towpath.wording import (
+    LONGEST_MESSAGE,
+    nearest,
+    one_line,
+    printable,
+    say,
+    seconds_text,
+    spreadsheet_cell,
+)
 
 
 def test_the_nearest_word_is_offered_and_a_distant_one_is_not():
@@ -40,3 +49,15 @@ def test_what_is_said_is_printed_as_it_is(text):
 def test_a_formula_becomes_text(text):
     assert spreadsheet_cell(text) == f"'{text}"
     assert spreadsheet_cell(f"a{text}") == f"a{text}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.123, "0.12 s"), (42.4, "42 s"), (120.0, "2.0 min"), (7199.0, "120.0 min"), (7200, "2.0 h")],
+)
+def test_durations_are_in_the_unit_that_a_person_would_use(seconds, text):
+    assert seconds_text(seconds) == text
+
+
+def test_a_duration_that_is_not_known_is_a_dash():
+    assert {seconds_text(None), seconds_text(math.nan)} == {"–"}

@@ -1,4 +1,4 @@
-"""Text for users: suggested spellings, values in messages, lines on a console, cells of a CSV.
+"""Text for users: suggested spellings, values in messages, durations, console lines, CSV cells.
 
 Every message to a user is one line that is short enough to be read. Text from elsewhere (file
 names, class names, values of a recipe) is shown as it is, never taken for markup or a formula.
@@ -86,3 +86,16 @@ def spreadsheet_cell(text: str) -> str:
     If need be, it gets an apostrophe before it, which marks text in spreadsheets.
     """
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def seconds_text(value: float | None) -> str:
+    """Return a duration as text, in seconds, minutes or hours.
+
+    >>> seconds_text(42.0), seconds_text(300.0), seconds_text(9000.0)
+    ('42 s', '5.0 min', '2.5 h')
+    """
+    if value is None or value != value:
+        return "–"
+    if value < 120:
+        return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
+    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"

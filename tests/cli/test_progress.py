@@ -1,7 +1,6 @@
-"""Progress in words: a metric by its name, in its unit, with what was left out of it."""
+"""The progress of a run, in words."""
 
 import io
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +8,8 @@ import pytest
 from rich.console import Console
 
 from tests.runs.test_summary import SUMMARY
-from towpath.cli.progress import ConsoleReporter, ConsoleWatcher, figure, left_out
-from towpath.grid.events import Ended
-from towpath.metrics import ACCURACY, LOSS, R2, RMSE, ROC_AUC
+from towpath.cli.progress import ConsoleReporter
+from towpath.metrics import ACCURACY, LOSS, R2, RMSE
 from towpath.runs.scores import Score
 
 REGRESSION = Score(
@@ -34,15 +32,6 @@ def ended(console, score):
     return said(console).splitlines()
 
 
-def test_a_number_is_named_and_a_percentage_is_named_only_among_others():
-    assert figure(0.5, 0.025, ACCURACY) == "50.0% +-2.5"
-    assert figure(0.5, 0.025, ACCURACY, named=True) == "accuracy 50.0% +-2.5"
-    assert figure(0.5, 0.025, ROC_AUC) == "ROC AUC 0.500 +-0.025"
-    assert figure(-0.25, math.inf, R2) == "R2 -0.250 +-0.000"  # of a single task
-    assert left_out(0, ROC_AUC) == ""
-    assert left_out(3, ROC_AUC) == " (3 left out: all query samples are of one class)"
-
-
 def test_a_run_of_accuracies_ends_as_ever(console):
     (line,) = ended(console, IMAGES)
     assert line == (
@@ -59,9 +48,3 @@ def test_a_run_of_regressions_ends_without_per_cent_and_says_what_was_left_out(c
     assert "worst tenth -0.250," in first
     assert second == "    RMSE 1.000 +-1.242, loss 1.000 +-0.000"
     assert "%" not in first + second
-
-
-def test_several_runs_at_once_are_told_in_the_unit_of_their_metric(console):
-    watcher = ConsoleWatcher(console)
-    watcher.heard("a", Ended({"assays": REGRESSION.summary(), "glyphs": IMAGES.summary()}))
-    assert said(console) == "a: ended, test 0.125, 50.0%\n"

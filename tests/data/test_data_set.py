@@ -5,6 +5,7 @@ import pytest
 from tests.data.makers import encoded, picture, write_tree
 from towpath.data import SETS, load
 from towpath.data.data_set import DataSet, nothing
+from towpath.data.set_report import Report
 
 LAYOUTS = {
     "omniglot": "omniglot/images_background/Greek/character{c:02}/{i:04}_01.png",
@@ -29,8 +30,12 @@ def test_a_set_is_decoded_once_it_was_loaded_from_this_folder(name, tmp_path, mo
     assert entry.is_decoded(data)
 
 
+def whole(_root):
+    return Report("mine", ())
+
+
 def test_a_set_that_says_nothing_of_a_cache_is_never_decoded(tmp_path):
-    entry = DataSet("mine", "what", "licence", "counts", load, nothing, "By hand.")
+    entry = DataSet("mine", "what", "licence", "counts", load, nothing, whole, "By hand.")
     assert entry.sources(tmp_path) == []
     assert not entry.is_decoded(tmp_path)
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from towpath.data import Summary
-from towpath.data.draw import Draw
+from towpath.data.drawn_task import Draw
 
 
 def drawn(group: str, capped: tuple[bool, ...], mislabelled: bool = False) -> Draw:

@@ -1,15 +1,18 @@
-"""A real comparison, small enough to be run by every test session."""
+"""Comparisons that tests share: a real one, small enough for every session, and made-up ones."""
 
 import os
+import shutil
 
 import pytest
 from rich.console import Console
 
 from tests.data.makers import encoded, picture, write_tree
+from tests.reports import synthetic
 from tests.training.runs import run, tiny
 from towpath.cli.progress import ConsoleReporter
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.recipe import Recipe
+from towpath.runs.read_studies import read_studies
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +77,21 @@ def own_run(tmp_path_factory):
     }
     training = {"steps": 12, "horizon": 2, "meta_batch_size": 4, "checkpoint_every": 6}
     return run(place / "run", tiny("tow-targets", **sections, training=training))
+
+
+@pytest.fixture(scope="session")
+def validated_study(tmp_path_factory):
+    """Two weighters and two seeds of a made-up comparison, validated six times each."""
+    path = tmp_path_factory.mktemp("validated") / "c"
+    synthetic.write_comparison(path, 30, weighters=("uniform", "tow"), seeds=(0, 1), validate=5)
+    (found,) = read_studies([path])
+    return found
+
+
+@pytest.fixture
+def unbegun_study(tmp_path):
+    """A made-up comparison none of whose runs has begun."""
+    path = synthetic.write_comparison(tmp_path / "c", 6, weighters=("uniform",), seeds=(0,))
+    shutil.rmtree(path / "uniform-seed0")
+    (found,) = read_studies([path])
+    return found

@@ -66,3 +66,9 @@ def _axis(text):
     assert not log, "a linear axis was expected"
     a, b, c, d = float(low), float(high), float(start), float(end)
     return lambda pixel: a + (pixel - c) / (d - c) * (b - a)
+
+
+def rows_of(section):
+    """The texts of the cells of a section's only table, by the first one of each row."""
+    (table,) = section.blocks
+    return {row[0].text: [cell.text for cell in row] for row in table.rows}

@@ -6,15 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy import stats
 
 from tests.reports import synthetic
 from tests.reports.reading import Page
 from towpath.cli.main import main
-from towpath.reports.charts.figures import write_weights
 from towpath.reports.page import write_report
-from towpath.runs.comparison import compared
 from towpath.runs.judged import weight_by_label
 from towpath.runs.read import read_run
 from towpath.runs.records import StepRecord
@@ -308,18 +305,6 @@ def test_trusted_tasks_are_neither_clean_nor_wrong(tmp_path):
     ratio = weight_by_label([record])
     assert ratio is not None
     assert ratio.clean == pytest.approx(run.clean[0][1])
-
-
-def test_the_weights_of_many_weighters_stand_in_rows_of_four(tmp_path):
-    path = synthetic.write_comparison(tmp_path / "c", 20, seeds=(0,))
-    result = compared(path)
-    sizes = []
-    for labels in (synthetic.WEIGHTERS[:4], synthetic.WEIGHTERS):
-        out = write_weights(tmp_path / "w.png", path, result, labels)
-        with Image.open(out) as picture:
-            sizes.append(picture.size)
-    assert sizes[0][0] == sizes[1][0]
-    assert sizes[1][1] > 1.5 * sizes[0][1]
 
 
 # --- the paper's own set ------------------------------------------------------------------------

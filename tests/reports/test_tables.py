@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.reports import synthetic
 from towpath.metrics import ACCURACY, LOSS, R2, RMSE, ROC_AUC
 from towpath.reports.tables import comparison_table, metrics_table
-from towpath.runs.comparison import compared
+from towpath.runs.comparing import compared
 
 
 @pytest.fixture(scope="module")

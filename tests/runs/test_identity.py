@@ -14,7 +14,7 @@ from tests.training.forging import forge, header
 from tests.training.runs import Killed, Silent, Stopping, outcome, run, tiny
 from towpath.cli.main import main
 from towpath.grid.compare import begin_comparison, run_comparison
-from towpath.runs.comparison import compared
+from towpath.runs.comparing import compared
 from towpath.runs.identity import Identity, differences
 from towpath.training import RecipeError, RunFolder, resume, train
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+import towpath as tp
 from towpath.training import RecipeError
+from towpath.training.probes import probe_weighter
 from towpath.training.setup import prepare
 
 from .runs import outcome, records, run, tensors, tiny
@@ -83,3 +85,10 @@ def test_a_probe_with_fewer_groups_than_tasks_is_refused():
     recipe = tiny("tow", data=GLYPHS, episodes=across, probes=[{**APART, "meta_batch_size": 2}])
     with pytest.raises(RecipeError, match=r"episodes\.within_group: true"):
         prepare(recipe)
+
+
+def test_probes_are_planned_by_a_tow_without_targets_itself_and_else_by_the_default():
+    own = tp.TOW(beta=3.0)
+    assert probe_weighter(own) is own
+    for other in (tp.TOW(wants_targets=True), tp.Uniform()):
+        assert probe_weighter(other) == tp.TOW()

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from towpath.cli.arguments import Invocation, add_recipe_settings, chosen_recipe
 from towpath.cli.parser import Commands, add_command
-from towpath.wording import say
+from towpath.wording import say, seconds_text
 
 
 def add(commands: Commands) -> None:
@@ -38,7 +38,6 @@ def naming_the_recipe(words: Sequence[str]) -> list[str]:
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Measure a mini-batch and print the expected cost of the whole run."""
-    from towpath.cli.progress import duration
     from towpath.training.estimate import estimate
     from towpath.training.setup import prepare
     from towpath.training.threads import one_thread_a_task
@@ -53,8 +52,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     )
     say(
         console,
-        f"expected for {recipe.training.steps} steps: {duration(cost.training_seconds)} of "
-        f"training and {duration(cost.evaluation_seconds)} of validation and test; peak memory "
+        f"expected for {recipe.training.steps} steps: {seconds_text(cost.training_seconds)} of "
+        f"training and {seconds_text(cost.evaluation_seconds)} of validation and test; peak memory "
         f"{cost.peak_bytes / 2**30:.1f} GiB, of which a plan's own {cost.plan_bytes / 2**20:.0f} "
         "MiB",
     )

@@ -107,8 +107,8 @@ def go_on_comparing(
         engine: the engine that runs the runs.
         call: how the command was called.
     """
-    from towpath.cli.progress import ConsoleWatcher
     from towpath.cli.reporting import reporting
+    from towpath.cli.watching import ConsoleWatcher
     from towpath.grid.compare import ComparisonIncompleteError, run_comparison
     from towpath.reports import comparison_table, metrics_table, write_figures
 

@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Evaluate the chosen parameters of a run on its test sets and show a table."""
-    from towpath.cli.progress import figure, left_out
+    from towpath.cli.figure_text import figure, left_out
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load
     from towpath.training.judging import evaluation_mode

@@ -87,7 +87,7 @@ class _Found:
 
 def _target_column(trained: "TrainedLearner", examples: "NewRows", target: str | None) -> str:
     """Return the column of the targets; raise a DataError or UsageError if it is not known."""
-    from towpath.data.tables.layouts import TARGET_NAMES
+    from towpath.data.tables.layout_choice import TARGET_NAMES
 
     columns = examples.table.columns
     if target is not None:

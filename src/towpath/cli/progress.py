@@ -1,6 +1,4 @@
-"""Live progress of runs: bars on a terminal, plain lines elsewhere."""
-
-import math
+"""Live progress of a run: a bar on a terminal, plain lines elsewhere."""
 
 from rich.console import Console
 from rich.progress import (
@@ -13,9 +11,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from towpath.cli.figure_text import figure, left_out
 from towpath.data.registry import is_synthetic
-from towpath.grid.events import Began, Ended, Event, Failed
-from towpath.metrics import ACCURACY, Metric
+from towpath.metrics import ACCURACY
 from towpath.recipes.paths import set_label
 from towpath.runs.records import StepRecord, WindowRecord
 from towpath.runs.scores import Score
@@ -23,36 +21,10 @@ from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
 from towpath.weighters.race.record import RaceRecord
-from towpath.wording import printable, say
+from towpath.wording import say, seconds_text
 
 PLAIN_LINES = 10
 """number of progress lines of a run where there is no terminal"""
-
-
-def figure(mean: float, interval: float, metric: Metric, named: bool = False) -> str:
-    """Return a mean with the half-width of its 95% interval, as text.
-
-    Args:
-        mean: the mean of the metric.
-        interval: the half-width of its interval.
-        metric: the metric.
-        named: whether to name even an accuracy, which its per cent sign tells where it is alone.
-    """
-    name = f"{metric.words} " if named or not metric.percent else ""
-    width = interval if math.isfinite(interval) else 0.0  # of a single task
-    return f"{name}{metric.text(mean)} +-{metric.shown(width)}"
-
-
-def left_out(count: int, metric: Metric) -> str:
-    """Return how many tasks are left out of a metric, and why, as text; empty where none are."""
-    return f" ({count} left out: {metric.undefined_where})" if count else ""
-
-
-def duration(seconds: float) -> str:
-    """Return a time as text, in seconds, minutes or hours."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 class ConsoleReporter:
@@ -100,11 +72,12 @@ class ConsoleReporter:
 
     def expected(self, cost: Estimate) -> None:
         """Print the estimated time and memory of the run."""
+        held_out = seconds_text(cost.evaluation_seconds)
         say(
             self.console,
-            f"  expected: {duration(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
-            f"{cost.overhead:.1f} times uniform; {duration(cost.evaluation_seconds)} of validation "
-            f"and test), {cost.peak_bytes / 2**30:.1f} GiB",
+            f"  expected: {seconds_text(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
+            f"{cost.overhead:.1f} times uniform; {held_out} of validation and test), "
+            f"{cost.peak_bytes / 2**30:.1f} GiB",
         )
 
     def stepped(self, step: int, record: WindowRecord) -> None:
@@ -176,70 +149,3 @@ def _progress(record: WindowRecord) -> str:
         return ""
     text = "" if record.loss is None else f"loss {record.loss:.3f}"
     return text if record.accuracy is None else f"{text} accuracy {ACCURACY.text(record.accuracy)}"
-
-
-GRID_LINES = 2
-"""number of progress lines for each of several runs at once, where there is no terminal"""
-
-
-class ConsoleWatcher:
-    """Shows several runs at once: a bar for each that runs, a line for each that ends."""
-
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self._bars: Progress | None = None
-        self._tasks: dict[str, TaskID] = {}
-        self._last_line: dict[str, int] = {}
-
-    def heard(self, name: str, event: Event) -> None:
-        """Move the progress bar of the run, or print a line now and then."""
-        if isinstance(event, Ended):
-            self._drop(name)
-            figures = ", ".join(test.metric.text(test.mean) for test in event.test.values())
-            self._say(f"{name}: ended, test {figures}")
-            return
-        if isinstance(event, Failed):
-            return  # `failed` is called too, and knows whether it is tried again
-        step, steps = event.step, event.steps
-        if self.console.is_terminal:
-            bars = self._opened()
-            if name not in self._tasks:
-                self._tasks[name] = bars.add_task(printable(name), total=steps)
-            bars.update(self._tasks[name], completed=step)
-        elif isinstance(event, Began):
-            self._last_line[name] = step
-            self._say(f"{name}: from step {step} of {steps}")
-        elif step - self._last_line.get(name, 0) >= steps / GRID_LINES and step < steps:
-            self._last_line[name] = step
-            self._say(f"{name}: step {step}/{steps}")
-
-    def failed(self, name: str, reason: str, again: bool) -> None:
-        """Print why the run failed, and whether it is tried again."""
-        self._drop(name)
-        what = "trying once more" if again else "given up; the other runs go on"
-        self._say(f"{name}: failed ({reason}); {what}")
-
-    def close(self) -> None:
-        """Stop the progress bars and restore the terminal, also after an error."""
-        if self._bars is not None:
-            self._bars.stop()
-        self._bars = None
-        self._tasks.clear()
-
-    def _opened(self) -> Progress:
-        if self._bars is None:
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-            )
-            self._bars = Progress(*columns, console=self.console, transient=True)
-            self._bars.start()
-        return self._bars
-
-    def _drop(self, name: str) -> None:
-        if self._bars is not None and name in self._tasks:
-            self._bars.remove_task(self._tasks.pop(name))
-
-    def _say(self, text: str) -> None:
-        say(self.console, text)

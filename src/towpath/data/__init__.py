@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from towpath.data.streams import Pool, TaskStream, shape_of, stream_of
     from towpath.data.summary import Summary
     from towpath.data.tables.loading import load_table
-    from towpath.data.tables.pool import TablePool, TableTask
+    from towpath.data.tables.pool import TablePool
+    from towpath.data.tables.table_task import TableTask
     from towpath.data.trusted import trusted_pool
     from towpath.data.verification import verify
     from towpath.data.windows import Windows

@@ -13,13 +13,12 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from towpath.data.blocks import CheckedBlocks
-from towpath.data.entries import Entry, EntryKind, Plan
+from towpath.data.entries import Entry, EntryKind, Index, Plan
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class _Facts:
     content: str
 
 
-def _facts(index: dict[str, Any]) -> _Facts:
+def _facts(index: Index) -> _Facts:
     classes = tuple(StoredClass(**entry) for entry in index["classes"])
     return _Facts(classes, tuple(index["notes"]), str(index["content"]))
 
@@ -114,7 +113,7 @@ def _as_set(entry: Entry[_Facts]) -> StoredSet:
 def _plan(blueprint: Blueprint) -> Plan:
     classes = [asdict(entry) for entry in blueprint.classes]
 
-    def fill(images: NDArray[np.uint8]) -> Callable[[list[int]], dict[str, Any]]:
+    def fill(images: NDArray[np.uint8]) -> Callable[[list[int]], Index]:
         """Decode the images, and return what makes the index."""
         files = blueprint.fill(images)
         return lambda blocks: {
@@ -126,6 +125,6 @@ def _plan(blueprint: Blueprint) -> Plan:
     return Plan(blueprint.shape, fill)
 
 
-def _content(classes: list[dict[str, Any]], images: str) -> str:
+def _content(classes: list[Index], images: str) -> str:
     """Digest of the classes, with their splits and groups, and of their images."""
     return hashlib.sha256(json.dumps([classes, images], sort_keys=True).encode()).hexdigest()

@@ -25,10 +25,13 @@ from towpath.data.errors import DataError
 from towpath.data.images import is_image_name
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing, named_like
-from towpath.data.pool import NO_GROUP, ClassPool
+from towpath.data.pool import NO_GROUP, SPLITS, ClassPool
+from towpath.data.set_report import Report, checksum_lines, repair_lines
 from towpath.data.source import Source
 
 STEM = "cub"
+COUNTS = {(200, 11_788): "the full set", (50, 2_953): "the 50 novel classes of the test"}
+"""classes and images of the sets that are complete"""
 _FILES = "https://data.caltech.edu/records/65de6-vp158/files"
 _MEMBER = re.compile(r"(?:^|/)(\d{3})\.([^/]+)/[^/]+$")
 _LAYOUT = "CUB_200_2011/images/<NNN.Name>/<file>.jpg"
@@ -108,6 +111,35 @@ def _is_decoded(root: Path) -> bool:
     return path is not None and is_decoded(path, reading(84))
 
 
+_DOWNLOADS = (
+    RemoteFile(
+        "CUB_200_2011.tgz",
+        "md5:97eceeb196236b17998738112f37df78",
+        (f"{_FILES}/CUB_200_2011.tgz?download=1", f"{_FILES}/CUB_200_2011.tgz"),
+    ),
+)
+
+
+def _verify(root: Path) -> Report:
+    path = find_source(root)
+    assert path is not None  # `verify` has seen that the set is present
+    lines = repair_lines(path, reading(84))
+    whole = load_all(path)
+    found = (len(whole.classes), sum(entry.count for entry in whole.classes))
+    lines.append(f"{found[0]} classes with {found[1]:,} images: {COUNTS.get(found, 'neither')}")
+    for split in SPLITS:
+        if any(entry.split == split for entry in whole.classes):
+            lines.append(split_pool("cub", whole, split).describe())
+    lines += checksum_lines(_DOWNLOADS, path)
+    if found in COUNTS:
+        return Report("cub", tuple(lines))
+    problem = (
+        f"cub has {found[0]} classes with {found[1]:,} images; expected 200 with 11,788, or the "
+        "50 novel ones with 2,953"
+    )
+    return Report("cub", tuple(lines), (problem,))
+
+
 CUB = DataSet(
     "cub",
     "photographs of birds, CUB-200-2011 (Wah et al. 2011)",
@@ -115,14 +147,10 @@ CUB = DataSet(
     "200 classes, 50 of them for testing; 11,788 images, resized to 84x84",
     load_cub,
     _sources,
+    _verify,
     "By hand: save CUB_200_2011.tgz from data.caltech.edu/records/65de6-vp158 into the "
     "data folder.",
-    (
-        RemoteFile(
-            "CUB_200_2011.tgz",
-            "md5:97eceeb196236b17998738112f37df78",
-            (f"{_FILES}/CUB_200_2011.tgz?download=1", f"{_FILES}/CUB_200_2011.tgz"),
-        ),
-    ),
+    _DOWNLOADS,
+    single_source=True,
     is_decoded=_is_decoded,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from towpath.data.download import RemoteFile
 from towpath.data.pool import SPLITS, ClassPool
+from towpath.data.set_report import Report
 from towpath.data.tables.pool import TablePool
 
 
@@ -29,7 +30,11 @@ class DataSet:
     load: Callable[..., ClassPool | TablePool]
     sources: Callable[[Path], list[Path]]
     """lists the folders and archives of the set that are in a data folder"""
+    verify: Callable[[Path], Report]
+    """counts what a data folder has of the set, which is there, and compares it with what it should
+    have"""
     manual: str
+    """how to get it by hand, in sentences"""
     files: tuple[RemoteFile, ...] = ()
     """what `towpath data fetch` downloads into `folder` of the data folder"""
     folder: str = ""
@@ -40,5 +45,7 @@ class DataSet:
     """whether it is made when it is needed, so that there is nothing to fetch"""
     ink_is_one: bool = False
     """whether it shows strokes on paper, stored with ink = 1"""
+    single_source: bool = False
+    """whether any one of its sources is the whole set, so that nothing is fetched beside it"""
     is_decoded: Callable[[Path], bool] = _never
     """whether the set is in a data folder and in the cache, so that loading is quick"""

@@ -34,6 +34,10 @@ _ABANDONED_SECONDS = 24 * 3600.0
 Facts = TypeVar("Facts")
 
 
+Index = dict[str, Any]
+"""what is written down beside an array, by name: values that JSON can hold"""
+
+
 @dataclass(frozen=True)
 class Plan:
     """An entry to be built.
@@ -43,7 +47,7 @@ class Plan:
     """
 
     shape: tuple[int, ...]
-    fill: Callable[[NDArray[Any]], Callable[[list[int]], dict[str, Any]]]
+    fill: Callable[[NDArray[Any]], Callable[[list[int]], Index]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class EntryKind(Generic[Facts]):
     array_file: str
     index_file: str
     dtype: np.dtype[Any]
-    read: Callable[[dict[str, Any]], Facts]
+    read: Callable[[Index], Facts]
     doing: str
     """what building it is called, for the log"""
     what: str
@@ -148,7 +152,7 @@ class EntryKind(Generic[Facts]):
             values.flush()
             del values
             blocks = list(checksums(array).values())
-            index: dict[str, Any] = {
+            index: Index = {
                 "format": FORMAT,
                 "shape": list(plan.shape),
                 "bytes": array.stat().st_size,

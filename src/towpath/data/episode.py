@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+Info = dict[str, Any]
+"""what is known of a task, by name: values that JSON can hold, as records keep them"""
 ROUNDING = 1e-9
 """subtracted before rounding up: a third of 15 images is 5, whatever floating point makes of it"""
 
@@ -24,7 +26,7 @@ class Episode:
     support_y: Tensor
     query_x: Tensor
     query_y: Tensor
-    info: dict[str, Any] = field(default_factory=dict)
+    info: Info = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for part in ("support", "query"):

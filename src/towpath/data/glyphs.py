@@ -25,10 +25,13 @@ from towpath.data.glyph_drawing import SIZE, Hand, draw_character
 from towpath.data.glyph_scripts import SCRIPTS
 from towpath.data.glyph_shapes import FACES, face_path
 from towpath.data.pool import ClassPool
+from towpath.data.set_report import Report, classes_and_images
 from towpath.validation import Range, Seed
 from towpath.wording import nearest
 
 VERSION = 1
+LEAST = (500, 14, 20)
+"""characters, scripts, and drawings of each character: the least that the set has"""
 
 
 def _key(drawings: int, seed: int, hand: Hand, scripts: tuple[str, ...]) -> str:
@@ -135,6 +138,17 @@ def _load_glyphs(
     return load_glyphs(split, drawings=drawings, seed=seed, scripts=scripts)
 
 
+def _verify(_root: Path) -> Report:
+    whole = glyph_set()
+    scripts = len({entry.group for entry in whole.classes})
+    classes, each = classes_and_images(whole.classes)
+    line = f"glyphs (synthetic): {classes} characters in {scripts} scripts, {each} drawings each"
+    least = LEAST
+    good = classes >= least[0] and scripts >= least[1] and each == str(least[2])
+    problem = f"{line}; expected at least {least[0]} in {least[1]}, {least[2]} each"
+    return Report("glyphs", (line,), () if good else (problem,))
+
+
 GLYPHS = DataSet(
     "glyphs",
     "synthetic handwriting drawn from the DejaVu fonts, built in",
@@ -142,6 +156,7 @@ GLYPHS = DataSet(
     "682 characters of 17 scripts, 20 drawings each, 28x28 (synthetic)",
     _load_glyphs,
     nothing,
+    _verify,
     "It is built in: there is nothing to fetch.",
     synthetic=True,
     built_in=True,

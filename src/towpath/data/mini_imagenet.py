@@ -28,6 +28,7 @@ from towpath.data.images import is_image_name
 from towpath.data.locations import data_root
 from towpath.data.lookup import is_pickle_name, missing, named_like, pickles_like, refuse_pickle
 from towpath.data.pool import NO_GROUP, ClassPool
+from towpath.data.set_report import Report, classes_and_images, repair_lines
 from towpath.data.source import Source
 
 STEM = "miniimagenet"
@@ -42,6 +43,7 @@ LAYOUTS = (
     "either train.csv, val.csv, test.csv (`filename,label`) beside images/, or folders "
     "train|val|test/<class>/<image>.jpg"
 )
+CLASSES = {"train": 64, "validation": 16, "test": 20}
 _CSV = re.compile(r"^(?:(.*)/)?(train|val|valid|validation|test)\.csv$")
 _TREE = re.compile(r"(?:^|/)(train|val|valid|validation|test)/([^/]+)/([^/]+)$")
 _MANUAL = (
@@ -161,6 +163,20 @@ def _is_decoded(root: Path) -> bool:
     return path is not None and is_decoded(path, reading(84))
 
 
+def _verify(root: Path) -> Report:
+    path = find_source(root)
+    assert path is not None  # `verify` has seen that the set is present
+    lines = repair_lines(path, reading(84))
+    whole = load_all(path)
+    problems: list[str] = []
+    for split, expected in CLASSES.items():
+        classes, each = classes_and_images(whole.classes, split)
+        lines.append(f"{split}: {classes} classes, {each} images each")
+        if classes != expected:
+            problems.append(f"{split} has {classes} classes; expected {expected}")
+    return Report("mini-imagenet", (*lines, *whole.notes), tuple(problems))
+
+
 MINI_IMAGENET = DataSet(
     "mini-imagenet",
     "photographs, 100 classes of ImageNet (Vinyals et al. 2016)",
@@ -168,6 +184,7 @@ MINI_IMAGENET = DataSet(
     "64 / 16 / 20 classes, 600 images each in full, 84x84",
     load_mini_imagenet,
     _sources,
+    _verify,
     "ImageNet's terms ask for a form, so it cannot be fetched: get it from image-net.org "
     "(or a colleague who has), and put the archive or folder, named mini-imagenet, in the "
     "data folder.",

@@ -31,6 +31,7 @@ from towpath.data.errors import DataError
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing
 from towpath.data.pool import ClassPool
+from towpath.data.set_report import Report, checksum_lines, classes_and_images, repair_lines
 from towpath.data.source import Source
 
 # Held out of the 30 background alphabets: small and large ones, and scripts of different kinds.
@@ -47,6 +48,8 @@ TRAINING_ALPHABETS = (25, 30)
 VALIDATION_SHARE = 1 / 5
 VALIDATION_LEAST = 5
 PARTS = {"background": "images_background", "evaluation": "images_evaluation"}
+COUNTS = {"background": (30, 964, 20), "evaluation": (20, 659, 20)}
+"""alphabets, characters, and images of each character"""
 _RAW = "https://raw.githubusercontent.com/brendenlake/omniglot/master/python"
 _GITHUB = "https://github.com/brendenlake/omniglot/raw/master/python"
 _MEMBER = re.compile(r"(?:^|/)images_(?:background|evaluation)/([^/]+)/([^/]+)/[^/]+\.png$")
@@ -191,6 +194,34 @@ def _file(part: str, md5: str) -> RemoteFile:
     return RemoteFile(name, f"md5:{md5}", (f"{_RAW}/{name}", f"{_GITHUB}/{name}"))
 
 
+_FILES = (
+    _file("background", "68d2efa1b9178cc56df9314c21c6e718"),
+    _file("evaluation", "6b91aef0f799c5bb55b94e3f2daec811"),
+)
+
+
+def _verify(root: Path) -> Report:
+    lines: list[str] = []
+    problems: list[str] = []
+    for part, expected in COUNTS.items():
+        path = find_part(root, part)
+        if path is None:
+            problems.append(f"{PARTS[part]} is not in {root}")
+            continue
+        lines += repair_lines(path, reading(part, 28))
+        whole = load_part(path, part)
+        alphabets = len({entry.group for entry in whole.classes})
+        classes, each = classes_and_images(whole.classes)
+        lines.append(f"{part}: {classes} characters in {alphabets} alphabets, {each} images each")
+        lines += checksum_lines(_FILES, path)
+        if (alphabets, classes, each) != (expected[0], expected[1], str(expected[2])):
+            problems.append(
+                f"{part} has {classes} characters in {alphabets} alphabets, {each} images each; "
+                f"expected {expected[1]} in {expected[0]}, {expected[2]} each"
+            )
+    return Report("omniglot", tuple(lines), tuple(problems))
+
+
 OMNIGLOT = DataSet(
     "omniglot",
     "handwritten characters of 50 alphabets (Lake et al. 2015)",
@@ -198,12 +229,10 @@ OMNIGLOT = DataSet(
     "964 + 659 characters of 30 + 20 alphabets, 20 images each",
     load_omniglot,
     _sources,
+    _verify,
     "By hand: save images_background.zip and images_evaluation.zip from the python/ folder "
     "of github.com/brendenlake/omniglot into omniglot/ of the data folder.",
-    (
-        _file("background", "68d2efa1b9178cc56df9314c21c6e718"),
-        _file("evaluation", "6b91aef0f799c5bb55b94e3f2daec811"),
-    ),
+    _FILES,
     "omniglot",
     ink_is_one=True,
     is_decoded=_is_decoded,

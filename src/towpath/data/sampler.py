@@ -7,15 +7,14 @@ the query; images are ordered by label, and which class gets which label is rand
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from towpath.data.draw import Draw
 from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
-from towpath.data.episode import Episode
+from towpath.data.drawn_task import Draw
+from towpath.data.episode import Episode, Info
 from towpath.data.errors import DataError
 from towpath.data.noise import (
     LabelNoise,
@@ -218,9 +217,9 @@ class EpisodeSampler:
             return self.pool.take(position, rows)
         return self._moved.take(self.pool, position, rows)
 
-    def _info(self, draw: Draw) -> dict[str, Any]:
+    def _info(self, draw: Draw) -> Info:
         entries = [self.pool.classes[position] for position in draw.classes]
-        info: dict[str, Any] = {
+        info: Info = {
             "index": draw.index,
             "seed": self.seed,
             "set": self.pool.name,

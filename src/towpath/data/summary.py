@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from towpath.data.draw import AnyDraw
+from towpath.data.drawn_task import AnyDraw
 
 
 @dataclass(frozen=True)

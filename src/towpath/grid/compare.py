@@ -17,7 +17,8 @@ from towpath.recipes.components import weighter_options
 from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
-from towpath.runs.comparison import RESULT, Comparison, compared, write_comparison
+from towpath.runs.comparing import compared
+from towpath.runs.comparison import RESULT, Comparison, write_comparison
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, RunSpec
 from towpath.runs.folder import EVALUATIONS, SUMMARY, RunFolder, refuse_existing
 from towpath.training.errors import TrainingStoppedError

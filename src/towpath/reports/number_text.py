@@ -1,4 +1,4 @@
-"""Numbers as the page writes them: scores, durations and p-values as text."""
+"""Numbers as the page writes them: scores, differences and p-values as text."""
 
 from towpath.metrics import Metric
 
@@ -45,19 +45,6 @@ def interval_text(mean: float, interval: float, metric: Metric, sign: bool = Fal
         sign: whether a plus is shown before the mean.
     """
     return f"{figure_text(mean, metric, sign)} ±{figure_text(interval, metric)}"
-
-
-def seconds_text(value: float | None) -> str:
-    """Return a duration as text, in seconds, minutes or hours.
-
-    >>> seconds_text(42.0), seconds_text(300.0), seconds_text(9000.0)
-    ('42 s', '5.0 min', '2.5 h')
-    """
-    if value is None or value != value:
-        return "–"
-    if value < 120:
-        return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
-    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
 def p_text(value: float) -> str:

@@ -16,12 +16,13 @@ from towpath.reports.reruns import study_differences
 from towpath.reports.sections.curves import curves_section
 from towpath.reports.sections.episodes import Redraw, episodes_section
 from towpath.reports.sections.made import made_section
-from towpath.reports.sections.pace import reached_section, time_section
 from towpath.reports.sections.paper_page import paper_chapter
 from towpath.reports.sections.planner import planner_section
 from towpath.reports.sections.probes import probes_section
 from towpath.reports.sections.race import race_section
+from towpath.reports.sections.reached import reached_section
 from towpath.reports.sections.results import finding, results_section
+from towpath.reports.sections.running_time import time_section
 from towpath.reports.sections.theory import theory_section
 from towpath.reports.sections.weights import weights_section
 from towpath.runs.folder import RunFolder

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from towpath.data.tables.pool import TablePool, TableTask
+from towpath.data.tables.pool import TablePool
+from towpath.data.tables.table_task import TableTask
 from towpath.reports.blocks import (
     Block,
     Cell,

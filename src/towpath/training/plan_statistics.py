@@ -3,7 +3,7 @@
 from towpath.runs.plan_statistics import PlanStatistics
 from towpath.training.complexity import PaperCost
 from towpath.weighters import Plan
-from towpath.weighters.start import Window
+from towpath.weighters.window import Window
 
 
 def plan_statistics(plan: Plan, window: Window) -> PlanStatistics:

@@ -8,6 +8,8 @@ from towpath.data import Episode, TaskStream, Windows, load, stream_of
 from towpath.recipes.components import data_options
 from towpath.recipes.recipe import Probe, Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.training.place import Place
+from towpath.weighters import TOW, Weighter, wants_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +59,27 @@ def _from_distinct_groups(sampler: TaskStream, probe: Probe) -> list[list[Episod
             index += 1
         window.append([sampler.episode(i) for i in taken.values()])
     return window
+
+
+def probe_windows(recipe: Recipe, data_root: str | Path | None, place: Place) -> list[ProbeWindow]:
+    """Return the recipe's probes with their tasks.
+
+    Args:
+        recipe: the recipe of the run.
+        data_root: the data folder.
+        place: where the tasks' tensors are put.
+    """
+    return [
+        ProbeWindow(probe, place.window(probe_tasks(recipe, probe, data_root)))
+        for probe in recipe.probes
+    ]
+
+
+def probe_weighter(weighter: Weighter) -> Weighter:
+    """Return the weighter that plans the probes: the run's own if it says `plans_probes`.
+
+    Probes have no targets. Those of a run whose weighter needs some, or says nothing, are planned
+    by TOW as it is by default.
+    """
+    own = bool(getattr(weighter, "plans_probes", False)) and not wants_targets(weighter)
+    return weighter if own else TOW()

@@ -12,7 +12,7 @@ from towpath.training.plan_statistics import plan_statistics
 from towpath.training.state import TrainState
 from towpath.weighters import NOTHING_MUTED, Muted, Plan, Weighter, wants_judges
 from towpath.weighters.seeds import stage_seed
-from towpath.weighters.start import Window
+from towpath.weighters.window import Window
 
 
 def train_step(

@@ -37,15 +37,7 @@ from towpath.weighters.rules.memory import Memory, RuleMemory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.selection import components_apart, equal, lower_log_posterior
-from towpath.weighters.start import (
-    ModelLike,
-    OptimizerLike,
-    Start,
-    Window,
-    check_call,
-    checked_targets,
-    checked_window,
-)
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.cost import TargetTasks
 from towpath.weighters.tow.nominal import RuleNominal
 from towpath.weighters.tow.part import WholeView
@@ -54,6 +46,7 @@ from towpath.weighters.tow.prior import GivenBeta
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 from towpath.weighters.tow.setting import Setting
+from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 
 KINDS = ("low", "high")

@@ -27,15 +27,7 @@ from towpath.weighters.card import Card, Point
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.rules.selection import share_of
-from towpath.weighters.start import (
-    ModelLike,
-    OptimizerLike,
-    Start,
-    Window,
-    check_call,
-    checked_targets,
-    checked_window,
-)
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.cost import TargetTasks
 from towpath.weighters.tow.nominal import GivenNominal
 from towpath.weighters.tow.part import WholeView
@@ -44,6 +36,7 @@ from towpath.weighters.tow.prior import GivenBeta
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 from towpath.weighters.tow.setting import Modelling, Setting
+from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 
 PRODUCT = 5.5

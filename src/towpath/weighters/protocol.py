@@ -6,7 +6,8 @@ from typing import Any, Protocol, TypeGuard
 from towpath.objective import Objective
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
-from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.start import ModelLike, OptimizerLike
+from towpath.weighters.window import Window
 
 
 class Weighter(Protocol):
@@ -56,6 +57,16 @@ class Weighter(Protocol):
 def wants_targets(weighter: Weighter) -> bool:
     """Return whether a weighter wants trusted tasks; the default for a user's class is False."""
     return bool(getattr(weighter, "wants_targets", False))
+
+
+def check_targets(weighter: Weighter) -> None:
+    """Raise a ValueError if options of a weighter do not go with the targets that it will get.
+
+    A weighter says so in its method `check_targets`, which a user's class need not have.
+    """
+    check = getattr(weighter, "check_targets", None)
+    if check is not None:
+        check(wants_targets(weighter))
 
 
 class JudgingWeighter(Weighter, Protocol):

@@ -1,4 +1,4 @@
-"""The start of a plan: a model and an optimiser, real or pure, and a window of tasks.
+"""The start of a plan: a model and an optimiser, real or pure.
 
 `model` is an `nn.Module` with a `torch.optim` object, or a dictionary of parameters with the state
 from `tp.Adam(lr=...).init(params)`. The arguments are not changed: a model's buffers (which
@@ -6,9 +6,9 @@ from `tp.Adam(lr=...).init(params)`. The arguments are not changed: a model's bu
 under training are stored with the trajectory.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +16,11 @@ from torch import Tensor, nn
 from towpath.distributed.ranks import Ranks
 from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
 from towpath.flat import Layout
-from towpath.objective import Evaluation, Objective
+from towpath.objective import Evaluation
 from towpath.objective.live import LiveModel, Values
 from towpath.objective.turns import evaluating
 
 Answer = TypeVar("Answer")
-Window = Sequence[Sequence[Any]]
-"""T mini-batches of M tasks."""
 ModelLike = nn.Module | Mapping[str, Tensor]
 OptimizerLike = torch.optim.Optimizer | OptimiserState
 
@@ -114,56 +112,3 @@ def _read(
 def _shapes(layout: Layout) -> str:
     pairs = zip(layout.names, layout.shapes, strict=True)
     return "{" + ", ".join(f"{name}: {tuple(shape)}" for name, shape in pairs) + "}"
-
-
-def check_call(objective: object, seed: object) -> None:
-    """Raise a ValueError for an objective or a seed of the wrong kind."""
-    if not isinstance(objective, Objective):
-        raise ValueError(
-            f"objective is of type {type(objective).__name__}; expected a tp.Objective. Make one "
-            "with tp.Objective(learner) or tp.Objective.from_function(fn)."
-        )
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed is {seed!r}; expected a whole number of at least 0.")
-
-
-def checked_window(window: Window) -> list[list[Any]]:
-    """Return the window as T lists of M tasks; raise a ValueError if their lengths differ."""
-    batches = _lists("window", window)
-    sizes = [len(batch) for batch in batches]
-    if min(sizes) == 0 or len(set(sizes)) > 1:
-        raise ValueError(
-            f"The window's mini-batches have {sizes} tasks; expected T mini-batches of the same "
-            "number M >= 1 of tasks. Cut or fill the odd ones."
-        )
-    return batches
-
-
-def checked_targets(targets: Window | None, horizon: int) -> list[list[Any]] | None:
-    """Return T lists of targets, at least one in all; raise a ValueError for anything else."""
-    if targets is None:
-        return None
-    batches = _lists("targets", targets)
-    if len(batches) != horizon or not any(batches):
-        raise ValueError(
-            f"targets has {len(batches)} lists with {[len(b) for b in batches]} tasks; expected "
-            f"one list for each of the window's {horizon} mini-batches and at least one task in "
-            "all. An empty list is allowed where a mini-batch has no target."
-        )
-    return batches
-
-
-def _lists(name: str, batches: object) -> list[list[Any]]:
-    if not isinstance(batches, Sequence) or isinstance(batches, str) or len(batches) == 0:
-        empty = isinstance(batches, Sequence) and len(batches) == 0
-        found = "empty" if empty else f"of type {type(batches).__name__}"
-        raise ValueError(
-            f"{name} is {found}; expected a list of T >= 1 mini-batches, each a list of tasks."
-        )
-    for t, batch in enumerate(batches):
-        if not isinstance(batch, Sequence) or isinstance(batch, str):
-            raise ValueError(
-                f"{name}[{t}] is of type {type(batch).__name__}; expected a list of tasks. "
-                "Did you pass one mini-batch instead of a list of them? Wrap it: [batch]."
-            )
-    return [list(batch) for batch in batches]

@@ -10,13 +10,15 @@ from typing import Any
 
 from torch import Tensor
 
+from towpath.weighters.rules.memory import Memory
+
 TENSORS = "tensors"
 """the entry of a weighter's state that holds tensors by name"""
 
 
 def parted(
     state: Mapping[str, Any] | None,
-) -> tuple[dict[str, Any] | None, Mapping[str, Tensor]]:
+) -> tuple[Memory | None, Mapping[str, Tensor]]:
     """Return the plain part of a state, with an empty entry for its tensors, and the tensors."""
     if state is None or TENSORS not in state:
         return None if state is None else dict(state), {}

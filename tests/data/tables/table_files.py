@@ -45,3 +45,20 @@ def parquet_bytes(**columns: Sequence[object]) -> bytes:
     stream = io.BytesIO()
     pq.write_table(pa.table(columns or {"f": [1.0, 2.0], "a": [0, 1]}), stream)
     return stream.getvalue()
+
+
+TASKS = [f"{group}_{i}" for group in "uvw" for i in range(4)]
+
+
+def assay_rows(count: int = 40, seed: int = 0):
+    draws = np.random.default_rng(seed)
+    return [
+        {
+            "id": f"00{i}",
+            "x": f"{draws.normal(10, 3):.6f}",
+            "y": "" if i % 10 == 3 else f"{draws.normal():.6f}",
+            "same": 1,
+            **{task: "" if draws.random() < 0.3 else int(draws.random() < 0.5) for task in TASKS},
+        }
+        for i in range(count)
+    ]

@@ -1,68 +1,17 @@
 """ToxCast and ChEMBL: small tables of the same shape, and the real ones where they are."""
 
-import numpy as np
 import pytest
 
-from tests.data.tables.table_files import csv_bytes
 from towpath.cli.main import main
-from towpath.data import SETS, DataError, load
-from towpath.data.tables.assays import COUNTS, AssayCounts, counted, load_toxcast
+from towpath.data import DataError, load
+from towpath.data.tables.assay_counts import COUNTS, AssayCounts, counted
 from towpath.data.tables.pool import TablePool
 
 pytest.importorskip("rdkit", reason="needs the extra chem")
 
 
-@pytest.fixture
-def small(tmp_path):
-    """A data folder with a table like ToxCast, of which assays of NVS have enough labels."""
-    draws = np.random.default_rng(0)
-    names = [f"{family}_{i}" for family in ("NVS", "ATG", "APR") for i in range(10)]
-    smiles = ["C" * (1 + i % 20) + "O" * (1 + i // 20) for i in range(120)]
-    rows = [
-        {"smiles": s, **{name: f"{draws.integers(0, 2):.1f}" for name in names}} for s in smiles
-    ]
-    rows[5]["smiles"] = "FAIL"
-    (tmp_path / "assays").mkdir()
-    (tmp_path / "assays" / "toxcast.csv").write_bytes(csv_bytes(rows))
-    return tmp_path
-
-
 def names(pool: TablePool) -> set[str]:
     return {task.name for task in pool.tasks}
-
-
-def test_a_family_is_tested_on_with_five_of_its_assays_trusted(small, fresh_cache):
-    found = {s: load_toxcast(small, s, bits=64) for s in SETS["toxcast"].splits}
-    assert {s: len(pool) for s, pool in found.items()} == {
-        "train": 18,
-        "validation": 2,
-        "test": 5,
-        "trusted": 5,
-    }
-    assert set(found["test"].groups) == set(found["trusted"].groups) == {"NVS"}
-    assert set(found["train"].groups) == {"ATG", "APR"}
-    every = [name for pool in found.values() for name in names(pool)]
-    assert len(every) == len(set(every)) == 30
-    assert any("left out 1 of 120 rows" in note for note in found["train"].notes)
-
-
-def test_options_choose_the_family_the_trusted_and_the_validation(small, fresh_cache):
-    options = {"family": "ATG", "trusted": 2, "validation": 0.0, "bits": 64}
-    assert len(load_toxcast(small, "train", **options)) == 20
-    assert len(load_toxcast(small, "test", **options)) == 8
-    with pytest.raises(DataError, match="no split 'validation'"):
-        load_toxcast(small, "validation", **options)
-    with pytest.raises(
-        DataError, match=r"'NSV'; expected one of APR, ATG, NVS.*Did you mean 'NVS'"
-    ):
-        load_toxcast(small, "test", family="NSV", bits=64)
-    with pytest.raises(DataError, match="has 10 assays, 10 of them with 24 rows of each class"):
-        load_toxcast(small, "test", trusted=10, bits=64)
-
-
-def test_another_family_changes_nothing_in_who_is_trusted(small, fresh_cache):
-    one = names(load_toxcast(small, "trusted", bits=64))
-    assert one == names(load_toxcast(small, "trusted", bits=64, validation=0.3))
 
 
 def test_an_incomplete_set_fails_verification(small, fresh_cache, capsys):

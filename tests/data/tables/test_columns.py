@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 from towpath.data.errors import DataError
+from towpath.data.tables.cells import number_of, number_text
 from towpath.data.tables.columns import (
     NumberColumn,
     Table,
     TextColumn,
-    advice,
     check_names,
     listed,
     make_column,
-    number_of,
-    number_text,
 )
 
 
@@ -21,21 +19,11 @@ def column(*cells: str, as_text: bool = False):
     return make_column("t.csv", "x", cells, range(2, 2 + len(cells)), as_text)
 
 
-@pytest.mark.parametrize("text", ["0", "-1.5", "+2", ".5", "5.", "1e-3", "2E+10", "007"])
-def test_numbers_are_those_of_python_in_plain_digits(text):
-    assert number_of(text) == float(text)
-
-
 @pytest.mark.parametrize("text", ["", "NA", "n/a", "NaN", "nan", "null", "None"])
 def test_words_for_missing_are_missing(text):
     assert np.isnan(number_of(text))
     assert column("1", text).missing.tolist() == [False, True]
     assert column("word", text).texts == ("word", "")
-
-
-@pytest.mark.parametrize("text", ["1_000", "1,5", "0x1F", "١٢", "1 000", "--1", "1e", "e5"])
-def test_what_python_or_people_would_read_otherwise_is_text(text):
-    assert number_of(text) is None
 
 
 @pytest.mark.parametrize("text", ["inf", "-Infinity", "1e400", "-3.5e38", "9" * 1000])
@@ -84,15 +72,6 @@ def test_the_first_cell_that_is_no_number_is_pointed_at():
     table = Table("t.csv", {"x": cells}, (2, 3, 4, 5))
     with pytest.raises(DataError, match=r"'n\.d\.' in column 'x', line 4; .* in 2 other cells"):
         table.numbers("x", "a feature")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("=A1", "formula"), ("1,234.5", "thousands"), ("3,14", "comma"), ("2024-05-01", "date")],
-)
-def test_advice_names_what_was_meant(text, words):
-    assert words in advice(text)
-    assert advice("word") == ""
 
 
 def test_a_column_is_found_or_the_nearest_suggested():

@@ -5,9 +5,7 @@ import pytest
 
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import NumberColumn, Table
-from towpath.data.tables.feature_option import FEATURE_KINDS
-from towpath.data.tables.features import Part, check_size, joined, made
-from towpath.data.tables.molecules import MorganFeatures
+from towpath.data.tables.features import Part, check_size, joined
 
 TABLE = Table("t.csv", {"x": NumberColumn("x", np.arange(3.0))})
 
@@ -48,12 +46,3 @@ def test_a_matrix_beyond_the_memory_is_refused():
     check_size("t", 1000, 1000)
     with pytest.raises(DataError, match=r"1,000,000 rows x 2,048 columns, 7\.6 GiB"):
         check_size("t", 10**6, 2048)
-
-
-def test_options_of_a_kind_are_its_fields():
-    found = made(FEATURE_KINDS, {"kind": "morgan", "column": "smiles", "bits": 64})
-    assert found == MorganFeatures("smiles", 64)
-    with pytest.raises(DataError, match=r"features\.kind is None"):
-        made(FEATURE_KINDS, {"column": "smiles"})
-    with pytest.raises(DataError, match=r"no option 'text_columns'; expected columns\."):
-        made(FEATURE_KINDS, {"kind": "columns", "columns": ["x"], "text_columns": ["x"]})

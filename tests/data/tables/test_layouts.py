@@ -1,12 +1,11 @@
 """Where tasks are in a table, given and guessed."""
 
 import numpy as np
-import pytest
 
 from tests.data.tables.table_files import csv_bytes, wide_rows
-from towpath.data.errors import DataError
 from towpath.data.tables.comma_separated import read_csv
-from towpath.data.tables.layouts import Labels, LayoutChoice, Long, Wide, rows_by_text
+from towpath.data.tables.layout_choice import LayoutChoice
+from towpath.data.tables.layouts import Labels, Long, Wide, rows_by_text
 
 WIDE = read_csv("w.csv", csv_bytes(wide_rows()))
 LONG = read_csv(
@@ -26,11 +25,6 @@ def test_a_wide_table_has_a_task_a_column_with_the_cells_that_are_filled():
     tasks = layout.tasks(units, False)
     assert [task.labels for task in tasks] == [("0", "1"), ("0", "1")]
     assert tasks[0].targets.tolist() == [i % 2 for i in range(12)]
-
-
-def test_named_features_leave_the_other_numbers_as_tasks():
-    layout = LayoutChoice().chosen(WIDE, frozenset(("f1", "f2")), True)
-    assert layout.columns == ("a", "b", "c")
 
 
 def test_task_and_target_columns_are_found_by_their_names():
@@ -62,17 +56,6 @@ def test_classes_of_which_there_is_one_row_are_left_out_of_a_task():
     (task,) = layout.tasks(layout.units(table), False)
     assert task.labels == ("0", "1")
     assert task.rows.tolist() == [0, 1, 2, 3]
-
-
-def test_contradicting_options_are_refused():
-    for choice in (
-        LayoutChoice("wide", target="a"),
-        LayoutChoice("long", tasks=("a",)),
-        LayoutChoice("labels", task="a"),
-        LayoutChoice(tasks=("a",), task="b"),
-    ):
-        with pytest.raises(DataError, match="Remove what does not apply"):
-            choice.chosen(WIDE, NOTHING, False)
 
 
 def test_rows_of_a_text_keep_their_order():

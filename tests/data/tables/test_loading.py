@@ -5,33 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.data.tables.table_files import csv_bytes, npz_bytes, wide_rows
+from tests.data.tables.table_files import TASKS, assay_rows, csv_bytes, npz_bytes, wide_rows
 from towpath.data import DataError, load, load_table
 from towpath.data.tables.pool import TablePool
-
-TASKS = [f"{group}_{i}" for group in "uvw" for i in range(4)]
-
-
-def rows(count: int = 40, seed: int = 0):
-    draws = np.random.default_rng(seed)
-    return [
-        {
-            "id": f"00{i}",
-            "x": f"{draws.normal(10, 3):.6f}",
-            "y": "" if i % 10 == 3 else f"{draws.normal():.6f}",
-            "same": 1,
-            **{task: "" if draws.random() < 0.3 else int(draws.random() < 0.5) for task in TASKS},
-        }
-        for i in range(count)
-    ]
-
-
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "assays.csv"
-    path.write_bytes(csv_bytes(rows()))
-    return path
-
 
 OPTIONS = {"tasks": TASKS, "id": "id"}
 
@@ -63,47 +39,18 @@ def test_a_wide_table_is_loaded_with_what_was_done_told(table):
 def test_targets_are_the_cells_of_the_file(table):
     pool = load_table(table, "all", **OPTIONS)
     assert [task.name for task in pool.tasks] == TASKS
-    found = rows()
+    found = assay_rows()
     for task in pool.tasks:
         for row, code in zip(task.rows.tolist(), task.targets.tolist(), strict=True):
             assert found[row][task.name] == int(task.labels[code])
         assert len(task) == sum(row[task.name] != "" for row in found)
 
 
-def test_standardisation_is_that_of_the_training_tasks_in_every_split(table):
-    found = pools(table, **OPTIONS)
-    used = np.unique(np.concatenate([task.rows for task in found["train"].tasks]))
-    values = np.array([[float(r["x"]), float(r["y"] or "nan")] for r in rows()])[used]
-    for pool in found.values():
-        assert pool.scaling is not None
-        np.testing.assert_allclose(pool.scaling.mean, np.nanmean(values, 0), rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(pool.scaling.scale, np.nanstd(values, 0), rtol=1e-5)
-        assert np.isfinite(pool.take(np.arange(40))).all()
-
-
-def test_held_out_tasks_leave_no_trace_in_training(table, tmp_path):
-    """Other rows, measured in test tasks only, change nothing in training."""
-    test = [task.name for task in load_table(table, "test", **OPTIONS).tasks]
-    extra = [dict(row) for row in rows()]
-    extra.append({**extra[0], "id": "new", "x": "1000", **dict.fromkeys(TASKS, "")})
-    extra[-1] |= dict.fromkeys(test, 1)
-    (tmp_path / "more").mkdir()
-    other = tmp_path / "more" / "assays.csv"
-    other.write_bytes(csv_bytes(extra))
-    before, after = (load_table(p, "train", **OPTIONS) for p in (table, other))
-    assert before.scaling is not None
-    assert after.scaling is not None
-    np.testing.assert_array_equal(before.scaling.mean, after.scaling.mean)
-    held_out = load_table(other, "test", **OPTIONS).scaling
-    assert held_out is not None
-    np.testing.assert_array_equal(held_out.mean, before.scaling.mean)
-
-
 @given(st.sampled_from(["task", "group"]), st.integers(0, 20))
 @settings(max_examples=15, deadline=None)
 def test_no_task_is_in_two_splits(tmp_path_factory, by, seed):
     path = tmp_path_factory.mktemp("t") / "assays.csv"
-    path.write_bytes(csv_bytes(rows(20)))
+    path.write_bytes(csv_bytes(assay_rows(20)))
     options = {**OPTIONS, "groups": {"prefix": "_"}, "splits": {"by": by, "seed": seed}}
     names = [t.name for pool in pools(path, **options).values() for t in pool.tasks]
     assert sorted(names) == sorted(TASKS)
@@ -145,11 +92,6 @@ def test_arrays_of_an_npz_file_are_named_as_a_whole(tmp_path):
     assert [task.name for task in pool.tasks] == [f"y.{i}" for i in range(6)]
 
 
-def test_columns_that_nobody_uses_are_told(table):
-    notes = load_table(table, "train", features=["x"], tasks=TASKS, id="id").notes
-    assert notes[-1] == "not used: 2 columns: 'y', 'same'"
-
-
 def test_trusted_tasks_are_a_split_of_their_own(table):
     options = {**OPTIONS, "splits": {"test": ["u_0", "u_1"], "trusted": ["u_2"]}}
     assert [t.name for t in load_table(table, "trusted", **options).tasks] == ["u_2"]
@@ -167,11 +109,11 @@ def test_the_content_changes_with_a_target_a_feature_and_the_split_but_not_with_
     other.write_bytes(table.read_bytes())
     assert load_table(other, "test", **OPTIONS).content == before
     assert load_table(table, "train", **OPTIONS).content != before
-    changed = rows()
+    changed = assay_rows()
     changed[0]["x"] = "99"
     other.write_bytes(csv_bytes(changed))
     assert load_table(other, "test", **OPTIONS).content != before
-    changed = rows()
+    changed = assay_rows()
     task = load_table(table, "test", **OPTIONS).tasks[0]
     changed[int(task.rows[0])][task.name] = 1 - changed[int(task.rows[0])][task.name]
     other.write_bytes(csv_bytes(changed))

@@ -31,12 +31,6 @@ def test_groups_hold_the_positions_of_their_tasks():
     assert NUMBERS.is_regression
 
 
-def test_rows_are_known_by_class():
-    assert [rows.tolist() for rows in TASKS[1].by_class] == [[0], [1, 2, 3, 4]]
-    assert TASKS[2].class_counts == (2, 1, 2)
-    assert NUMBERS.tasks[0].class_counts == (3,)
-
-
 def test_small_classes_and_tasks_are_left_out_and_codes_stay_dense():
     kept = POOL.at_least(2)
     assert [t.name for t in kept.tasks] == ["a", "c"]
@@ -53,28 +47,6 @@ def test_only_keeps_groups_and_answers_a_misspelt_one():
     assert [t.name for t in POOL.only(["right"]).tasks] == ["c"]
     with pytest.raises(DataError, match=r"'rihgt'.*Did you mean 'right'"):
         POOL.only(["rihgt"])
-
-
-def test_scaling_is_that_of_numpy_and_a_missing_value_becomes_the_mean():
-    values = np.random.default_rng(0).normal(5, 3, (50, 3)).astype(np.float32)
-    scaled = Scaling.of(values).apply(values)
-    np.testing.assert_allclose(scaled, (values - values.mean(0)) / values.std(0), atol=1e-5)
-    holes = values.copy()
-    holes[7, 1] = np.nan
-    filled = Scaling.of(holes).apply(holes)
-    assert filled[7, 1] == 0
-    np.testing.assert_allclose(
-        Scaling.of(holes).mean[1], np.delete(values[:, 1], 7).mean(), rtol=1e-6
-    )
-    np.testing.assert_allclose(Scaling.of(values).undo(scaled), values, rtol=1e-4)
-
-
-def test_constant_and_exempt_columns_keep_scale_one():
-    values = np.array([[3.3, 1, 8], [3.3, 5, 9]], np.float32)
-    scaling = Scaling.of(values, np.array([True, False, True]))
-    assert scaling.scale[:2].tolist() == [1, 1]
-    assert scaling.mean[1] == 0
-    np.testing.assert_allclose(scaling.apply(values), [[0, 1, -1], [0, 5, 1]], atol=1e-6)
 
 
 def test_take_standardises_a_copy():

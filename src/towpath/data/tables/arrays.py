@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 
 from towpath.data.archive import Limits, open_zip
 from towpath.data.errors import DataError
+from towpath.data.tables.cells import LARGEST_NUMBER, refuse_infinite
 from towpath.data.tables.columns import (
-    LARGEST_NUMBER,
     Column,
     NumberColumn,
     Table,
     TextColumn,
     check_names,
     make_column,
-    refuse_infinite,
 )
 from towpath.data.tables.limits import LIMITS, TableLimits
 from towpath.files import check_readable

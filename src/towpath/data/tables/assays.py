@@ -4,49 +4,34 @@ Both are wide tables of molecules: a column `smiles` and one column an assay. To
 (active or not), its families the prefixes of its columns; ChEMBL's are real numbers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-
 from towpath.data.data_set import DataSet
-from towpath.data.dealing import in_order
-from towpath.data.errors import DataError
+from towpath.data.download import matches
 from towpath.data.locations import data_root
 from towpath.data.lookup import missing
 from towpath.data.pool import SPLITS
-from towpath.data.tables.columns import NumberColumn
+from towpath.data.set_report import Report
+from towpath.data.tables.assay_counts import CHECKSUMS, COUNTS, SMILES, counted
+from towpath.data.tables.family_splits import FamilySplits
 from towpath.data.tables.feature_option import FeatureChoice
 from towpath.data.tables.grouping import ByPrefix
-from towpath.data.tables.loading import (
-    TableOptions,
-    check_table_split,
-    prepare_table,
-)
+from towpath.data.tables.loading import check_table_split
 from towpath.data.tables.molecules import MorganFeatures
 from towpath.data.tables.pool import TablePool
-from towpath.data.tables.reading import read_table
-from towpath.data.tables.splitting import TRUSTED, counted_splits
-from towpath.data.tables.units import Unit, coded
+from towpath.data.tables.prepared import TableOptions, prepare_table
+from towpath.data.tables.splitting import TRUSTED
 from towpath.validation import Range
-from towpath.wording import nearest, quoted
 
-SMILES = "smiles"
 DEFAULT_FAMILY = "NVS"
-TRUSTED_ROWS = 24
-"""rows of each class of a trusted assay: 8 for the support and 16 for the query, as in the study"""
 FILES = {
     "toxcast": ("assays/toxcast.csv.gz", "toxcast.csv.gz", "assays/toxcast.csv", "toxcast.csv"),
     "chembl": ("assays/chembl_5thresh.csv.gz", "chembl_5thresh.csv.gz", "chembl_5thresh.csv"),
 }
 """where each is looked for in the data folder"""
-CHECKSUMS = {
-    "toxcast": "sha256:56041515e0bb63c1787a26ecdbeb2bd7ae1f538681caa1b03f768853cf81b1a7",
-    "chembl": "sha256:84724fc5967c7e4a750d458bf9937b8bd0a9171f5b0b6b1551b7d70487b4295b",
-}
-"""of the files that the counts were taken from"""
 MANUAL = {
     "toxcast": "By hand: MoleculeNet (moleculenet.org) has it as toxcast_data.csv.gz; save it as "
     "assays/toxcast.csv.gz in the data folder.",
@@ -66,56 +51,6 @@ def find_assays(name: str, root: Path) -> Path | None:
         root: the data folder.
     """
     return next((root / file for file in FILES[name] if (root / file).is_file()), None)
-
-
-@dataclass(frozen=True)
-class FamilySplits:
-    """All families but one are for training; of that one, some assays are trusted, others test.
-
-    A share of the other families' assays is kept for validation. The trusted assays come first in
-    the order of a digest of their names, among those with enough rows of both classes.
-    """
-
-    family: str
-    validation: float
-    trusted: int
-
-    def of(
-        self, units: Sequence[Unit], every_name: Sequence[str], what: str
-    ) -> tuple[dict[str, str], list[str]]:
-        """Return the split of each assay, and notes.
-
-        Args:
-            units: the assays that can be used.
-            every_name: not needed: nothing is named but the family.
-            what: what a unit is called, in the plural.
-        """
-        del every_name
-        families = sorted({unit.group for unit in units})
-        own = {unit.name: unit for unit in units if unit.group == self.family}
-        if not own:
-            raise DataError(
-                f"data.family is {quoted(self.family)}; expected one of {', '.join(families)}."
-                f"{nearest(self.family, families)} Correct it."
-            )
-        large = [name for name, unit in own.items() if self._can_be_trusted(unit)]
-        trusted = in_order(large)[: self.trusted]
-        if len(trusted) < self.trusted or len(trusted) == len(own):
-            raise DataError(
-                f"The family {self.family} has {len(own)} assays, {len(large)} of them with "
-                f"{TRUSTED_ROWS} rows of each class; expected {self.trusted} of these to trust and "
-                "others to test on. Choose another data.family, or fewer with data.trusted."
-            )
-        others = in_order(unit.name for unit in units if unit.name not in own)
-        held_out = set(others[: round(self.validation * len(others))])
-        split_of = {name: "validation" if name in held_out else "train" for name in others}
-        split_of |= {name: TRUSTED if name in trusted else "test" for name in own}
-        note = f"{what} a split: {counted_splits(split_of)} (tested on the family {self.family})"
-        return split_of, [note]
-
-    @staticmethod
-    def _can_be_trusted(unit: Unit) -> bool:
-        return coded(unit, regression=False).at_least(TRUSTED_ROWS) is not None
 
 
 def load_toxcast(
@@ -180,33 +115,6 @@ def _source(name: str, root: str | Path | None) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class AssayCounts:
-    """How much a set of assays holds, as read, before anything is left out."""
-
-    compounds: int
-    assays: int
-    labels: int
-    filled: int = field(default=0)  # assays with at least one label
-
-    def __str__(self) -> str:
-        return f"{self.compounds:,} compounds, {self.assays:,} assays, {self.labels:,} labels"
-
-
-COUNTS: Mapping[str, AssayCounts] = {
-    "toxcast": AssayCounts(8_615, 617, 1_538_395, 617),
-    "chembl": AssayCounts(23_871, 691, 91_047, 610),
-}
-
-
-def counted(path: Path) -> AssayCounts:
-    """Count the rows, task columns and cells with a number of a table of assays."""
-    table = read_table(path, frozenset((SMILES, "task")))
-    columns = [c for n, c in table.columns.items() if n != SMILES and isinstance(c, NumberColumn)]
-    labels = [int(np.count_nonzero(~column.missing)) for column in columns]
-    return AssayCounts(len(table), len(columns), sum(labels), sum(1 for n in labels if n))
-
-
 def _sources(name: str) -> Callable[[Path], list[Path]]:
     def sources(root: Path) -> list[Path]:
         """List the file of the set, or nothing."""
@@ -216,6 +124,32 @@ def _sources(name: str) -> Callable[[Path], list[Path]]:
     return sources
 
 
+def _report(name: str, load: Callable[..., TablePool], splits: Sequence[str], root: Path) -> Report:
+    """Compare the counts of a set of assays; where they are right, tell what its splits hold.
+
+    Args:
+        name: toxcast or chembl.
+        load: its loader.
+        splits: the splits that it has.
+        root: the data folder.
+    """
+    path = find_assays(name, root)
+    assert path is not None  # `verify` has seen that the set is present
+    found, expected = counted(path), COUNTS[name]
+    lines = [str(found), f"{found.filled:,} assays with at least one label"]
+    if matches(path, CHECKSUMS[name]):
+        lines.append(f"{path.name}: the known checksum")
+    else:
+        lines.append(f"{path.name}: not the known checksum; the counts decide, not the packing")
+    problems = () if found == expected else (f"{name} has {found}; expected {expected}",)
+    if not problems:
+        pool = load(root, "all")
+        lines += [pool.describe(), *pool.notes]
+        for split in splits:
+            lines.append(load(root, split).describe())
+    return Report(name, tuple(lines), problems)
+
+
 TOXCAST = DataSet(
     "toxcast",
     "a table of molecules and assays of toxicity, by family (US EPA)",
@@ -223,6 +157,7 @@ TOXCAST = DataSet(
     str(COUNTS["toxcast"]),
     load_toxcast,
     _sources("toxcast"),
+    partial(_report, "toxcast", load_toxcast, (*SPLITS, TRUSTED)),
     MANUAL["toxcast"],
     splits=(*SPLITS, TRUSTED),
 )
@@ -233,5 +168,6 @@ CHEMBL = DataSet(
     str(COUNTS["chembl"]),
     load_chembl,
     _sources("chembl"),
+    partial(_report, "chembl", load_chembl, SPLITS),
     MANUAL["chembl"],
 )

@@ -5,7 +5,6 @@ that has both numbers and words stays text; whoever needs numbers of it calls `n
 answers with the first cell that is none, and with what to do.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,32 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
+from towpath.data.tables.cells import (
+    MISSING,
+    advice,
+    is_number,
+    number_of,
+    number_text,
+    refuse_infinite,
+)
 from towpath.wording import nearest, quoted
 
-MISSING = frozenset(("", "na", "n/a", "nan", "null", "none"))
-"""cells, in lower case, that mean: not measured"""
-LARGEST_NUMBER = float(np.finfo(np.float32).max)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 _TRUTH = {"true": 1.0, "false": 0.0}
 _SHOWN = 12
-
-ADVICE = (
-    (re.compile(r"=.*"), "a formula, which is not computed here: save the values instead"),
-    (
-        re.compile(r"[+-]?\d{1,3}(?:[,.' ]\d{3})+(?:[.,]\d+)?"),
-        "a number with separators of thousands: save it without them",
-    ),
-    (re.compile(r"[+-]?\d+,\d+"), "a number with a decimal comma: save it with a point"),
-    (
-        re.compile(r"\d{4}-\d{1,2}-\d{1,2}.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*"),
-        "a date: replace it by a number, such as days since the first one",
-    ),
-    (re.compile(r"[+-]?[\d.]+ ?%"), "a percentage: save the number alone"),
-    (re.compile(r"[<>≤≥~] ?[\d.]+"), "a bound: save a number, or leave the cell empty"),
-    (re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]"), "an amount of money: save the number alone"),
-)
-"""patterns of cells that were meant to be numbers, and what to do about them"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +66,13 @@ class TextColumn:
     @cached_property
     def numeric(self) -> int:
         """How many cells are numbers."""
-        return sum(1 for text in self.texts if _NUMBER.fullmatch(text))
+        return sum(1 for text in self.texts if is_number(text))
 
     @property
     def meant_as_numbers(self) -> bool:
         """Whether most cells are numbers, or look like numbers that were written otherwise."""
         filled = [text for text in self.texts if text]
-        alike = sum(1 for text in filled if _NUMBER.fullmatch(text) or advice(text))
+        alike = sum(1 for text in filled if is_number(text) or advice(text))
         return bool(filled) and 2 * alike >= len(filled)
 
 
@@ -154,7 +139,7 @@ class Table:
         column = self.columns[name]
         if isinstance(column, NumberColumn):
             return column.values
-        row = next(i for i, t in enumerate(column.texts) if t and not _NUMBER.fullmatch(t))
+        row = next(i for i, t in enumerate(column.texts) if t and not is_number(t))
         text = column.texts[row]
         told = advice(text)
         others = f", as in {column.numeric:,} other cells" if column.numeric else ""
@@ -167,51 +152,6 @@ class Table:
             f"{self.name} has {quoted(text)} in column {quoted(name)}, {self.place(row)}; expected "
             f"a number{others}, for {what}. {remedy}"
         )
-
-
-def number_of(text: str) -> float | None:
-    """Return the number that a cell holds, NaN if it is empty, None if it is text.
-
-    Infinite numbers, and those too large for what they are used for, are given as infinite.
-    """
-    if _NUMBER.fullmatch(text):
-        value = float(text)
-        return value if abs(value) <= LARGEST_NUMBER else np.inf
-    if text.lower() in MISSING:
-        return np.nan
-    return np.inf if _INFINITE.fullmatch(text) else None
-
-
-def number_text(value: float) -> str:
-    """Return a number as people write it, whole ones without a point; NaN is empty.
-
-    >>> number_text(1.0), number_text(0.25), number_text(float("nan"))
-    ('1', '0.25', '')
-    """
-    if value != value:  # NaN
-        return ""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def advice(text: str) -> str:
-    """Return what a cell that is no number was meant to be and what to do, or an empty text."""
-    return next((told for pattern, told in ADVICE if pattern.fullmatch(text)), "")
-
-
-def refuse_infinite(name: str, column: str, place: str, text: str) -> DataError:
-    """Return the error to raise for a number that is not finite or not of this size.
-
-    Args:
-        name: the file.
-        column: the column.
-        place: the line or row.
-        text: the cell.
-    """
-    return DataError(
-        f"{name} has {quoted(text)} in column {quoted(column)}, {place}; expected a finite number "
-        f"of at most {LARGEST_NUMBER:.1e}. Correct it, or leave the cell empty if it was not "
-        "measured."
-    )
 
 
 def make_column(
@@ -276,7 +216,7 @@ def check_names(table: str, names: Sequence[str], largest: int) -> None:
             f"{table} has {len(names):,} columns; expected at most {largest:,}. Leave out what is "
             "not needed, or put the features into an NPZ file as one array."
         )
-    if any(names) and all(_NUMBER.fullmatch(name) or not name for name in names):
+    if any(names) and all(is_number(name) or not name for name in names):
         raise DataError(
             f"{table} has only numbers in its first line ({listed(names)}); expected the names of "
             "the columns there. Add a line with names."

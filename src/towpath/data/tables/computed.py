@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from towpath.data.entries import EntryKind, Plan
+from towpath.data.entries import EntryKind, Index, Plan
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
 from towpath.data.tables.features import Part, check_size
@@ -17,7 +17,7 @@ from towpath.wording import quoted, shortened
 _NAMED = 5
 
 
-def _unusable(index: dict[str, Any]) -> tuple[int, ...]:
+def _unusable(index: Index) -> tuple[int, ...]:
     return tuple(int(row) for row in index["unusable"])
 
 
@@ -67,7 +67,7 @@ def computed_part(table: Table, column: str, computation: Computation) -> Part:
     def plan() -> Plan:
         """Say how the array is filled; equal texts are computed once."""
 
-        def fill(array: NDArray[Any]) -> Callable[[list[int]], dict[str, Any]]:
+        def fill(array: NDArray[Any]) -> Callable[[list[int]], Index]:
             """Compute every row; the index says which could not be."""
             unusable: set[int] = set()
             first: dict[str, int] = {}

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import NumberColumn, Table, TextColumn, listed
-from towpath.data.tables.features import Part, check_size, option_error
+from towpath.data.tables.feature_checks import option_error
+from towpath.data.tables.features import Part, check_size
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.side_files import beside
 from towpath.data.tables.units import named

@@ -7,8 +7,9 @@ from typing import Any
 
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
+from towpath.data.tables.feature_checks import made
 from towpath.data.tables.feature_columns import FileFeatures, NumberFeatures, default_columns
-from towpath.data.tables.features import FeatureKind, Features, FeaturesOption, joined, made
+from towpath.data.tables.features import FeatureKind, Features, FeaturesOption, joined
 from towpath.data.tables.hashed_text import HashedTextFeatures
 from towpath.data.tables.molecules import MorganFeatures
 from towpath.data.tables.reading import is_table_name

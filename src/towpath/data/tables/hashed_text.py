@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from towpath.data.tables.columns import Table
 from towpath.data.tables.computed import Computation, computed_part
-from towpath.data.tables.features import Part, check_number, check_word
+from towpath.data.tables.feature_checks import check_number, check_word
+from towpath.data.tables.features import Part
 
 _VERSION = 1  # raise it when the same options give other numbers
 _SHORTEST, _LONGEST = 2, 4

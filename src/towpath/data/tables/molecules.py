@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
 from towpath.data.tables.computed import Computation, computed_part
-from towpath.data.tables.features import Part, check_number, check_word, option_error
+from towpath.data.tables.feature_checks import check_number, check_word, option_error
+from towpath.data.tables.features import Part
 
 _VERSION = 1  # raise it when the same options give other numbers
 

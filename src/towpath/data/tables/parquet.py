@@ -6,15 +6,8 @@ from typing import Any
 import numpy as np
 
 from towpath.data.errors import DataError
-from towpath.data.tables.columns import (
-    LARGEST_NUMBER,
-    Column,
-    NumberColumn,
-    Table,
-    check_names,
-    make_column,
-    refuse_infinite,
-)
+from towpath.data.tables.cells import LARGEST_NUMBER, refuse_infinite
+from towpath.data.tables.columns import Column, NumberColumn, Table, check_names, make_column
 from towpath.data.tables.limits import LIMITS, TableLimits
 from towpath.files import open_regular
 from towpath.wording import one_line, quoted, shortened

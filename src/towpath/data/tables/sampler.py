@@ -14,20 +14,20 @@ classes are drawn, and which one gets which label is random, as for images. Regr
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from towpath.data.drawing import draw_rows, draw_shots, group_chances, wanted_groups
-from towpath.data.episode import Episode
+from towpath.data.episode import Episode, Info
 from towpath.data.errors import DataError
 from towpath.data.noise import NOISE_KINDS, LabelNoise, NoisyLabels, noise_named, noisy_labels
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
 from towpath.data.summary import Summary
-from towpath.data.tables.pool import TablePool, TableTask
+from towpath.data.tables.pool import TablePool
+from towpath.data.tables.table_task import TableTask
 from towpath.data.tables.targets import TargetScale
 from towpath.wording import quoted
 
@@ -228,7 +228,7 @@ class TableSampler:
         known = self.pool.target_scaling
         return 1.0 if known is None else float(known.scale[0])
 
-    def _info(self, draw: TableDraw) -> dict[str, Any]:
+    def _info(self, draw: TableDraw) -> Info:
         task, labels = draw.task, [draw.task.labels[code] for code in draw.classes]
         rows = [*draw.support.tolist(), *draw.query.tolist()]
         return {

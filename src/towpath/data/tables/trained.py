@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from towpath.data.errors import DataError
 from towpath.data.tables.columns import Table
 from towpath.data.tables.feature_option import features_from
-from towpath.data.tables.pool import Scaling
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.sampler import TableSampler
+from towpath.data.tables.scaling import Scaling
 from towpath.data.tables.targets import TargetScale
 from towpath.files import expanded
 from towpath.wording import quoted

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
 from towpath.data.pool import NO_GROUP
-from towpath.data.tables.columns import Column, NumberColumn, number_text
-from towpath.data.tables.pool import TableTask
+from towpath.data.tables.cells import number_text
+from towpath.data.tables.columns import Column, NumberColumn
+from towpath.data.tables.table_task import TableTask
 from towpath.wording import quoted
 
 Kind = Literal["auto", "classification", "regression"]

@@ -13,10 +13,11 @@ from towpath.reports.number_text import number
 from towpath.reports.reruns import Rerun, paper_recipe, reruns
 from towpath.reports.sections import paper
 from towpath.reports.sections.curves import curve_figure
-from towpath.reports.sections.pace import time_section
 from towpath.reports.sections.probes import probe_figures
 from towpath.reports.sections.results import results_section
-from towpath.runs.results import costs, results, test_sets
+from towpath.reports.sections.running_time import time_section
+from towpath.runs.costs import costs
+from towpath.runs.results import results, test_sets
 from towpath.runs.study import Study
 
 COLUMN_NAMES = {

@@ -5,18 +5,13 @@ from towpath.reports.blocks import Block, Cell, Figure, Figures, Note, Section, 
 from towpath.reports.charts.intervals import Interval, interval_chart
 from towpath.reports.charts.svg import Words
 from towpath.reports.methods import label_method
-from towpath.reports.number_text import (
-    figure_text,
-    interval_text,
-    number,
-    p_text,
-    score_text,
-    seconds_text,
-)
+from towpath.reports.number_text import figure_text, interval_text, number, p_text, score_text
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
-from towpath.runs.results import WeighterResult, costs, other_metrics, results, test_sets
+from towpath.runs.costs import costs
+from towpath.runs.results import WeighterResult, other_metrics, results, test_sets
 from towpath.runs.study import Study
+from towpath.wording import seconds_text
 
 
 def finding(study: Study) -> str:

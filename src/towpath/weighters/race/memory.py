@@ -68,9 +68,9 @@ class RaceMemory:
     """what each arm gained over uniform weights in the last heat that it took part in"""
     heat: Heat | None = None
 
-    def as_state(self) -> dict[str, Any]:
+    def as_state(self) -> Memory:
         """Return the state for `plan(state=...)` and a checkpoint."""
-        state: dict[str, Any] = {
+        state: Memory = {
             "leader": self.leader,
             "step": self.step,
             "heats": self.heats,

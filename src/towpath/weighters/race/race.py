@@ -20,7 +20,7 @@ from towpath.validation import at_least, between
 from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter, wants_judges, wants_targets
+from towpath.weighters.protocol import Weighter, check_targets, wants_judges, wants_targets
 from towpath.weighters.race.cards import RACE
 from towpath.weighters.race.judges import dealt, scores
 from towpath.weighters.race.lineup import line_up
@@ -32,14 +32,8 @@ from towpath.weighters.race.watched import Watched
 from towpath.weighters.race.work import judging_work
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.site import FORWARD
-from towpath.weighters.start import (
-    ModelLike,
-    OptimizerLike,
-    Start,
-    Window,
-    check_call,
-    checked_window,
-)
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
+from towpath.weighters.window import Window, check_call, checked_window
 from towpath.weighters.work import WindowWork, plans_windows, window_work
 
 if TYPE_CHECKING:
@@ -134,6 +128,15 @@ class Race:
     def plans_windows(self) -> bool:
         """Whether one of the rules holds the gradients of a whole window at once."""
         return any(plans_windows(weighter) for weighter in self.rules.values())
+
+    def check_targets(self, given: bool) -> None:  # noqa: ARG002  each rule gets what it wants
+        """Raise a ValueError if options of a rule do not go with the targets that it will get.
+
+        Args:
+            given: not used, because targets are given to the rules that want them.
+        """
+        for weighter in self.rules.values():
+            check_targets(weighter)
 
     @property
     def unjudged(self) -> Weighter:

@@ -19,8 +19,8 @@ from towpath.weighters.rules.rule import MiniBatchWeighter
 class Memories:
     """The memories of a leader and of those who watch, each as a rule's `plan` takes it."""
 
-    lead: dict[str, Any]
-    watching: dict[str, dict[str, Any]]
+    lead: Memory
+    watching: dict[str, Memory]
 
 
 class Watched(MiniBatchWeighter):

@@ -30,16 +30,9 @@ from towpath.weighters.rules.seen import Seen
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.targets import BadTargetsError
 from towpath.weighters.seeds import stage_seed
-from towpath.weighters.start import (
-    ModelLike,
-    OptimizerLike,
-    Start,
-    Window,
-    check_call,
-    checked_targets,
-    checked_window,
-)
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.rollout import stacked_accuracies
+from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 from towpath.wording import quoted
 

@@ -28,9 +28,10 @@ from towpath.weighters.rules.seen import Seen
 from towpath.weighters.rules.site import Site
 from towpath.weighters.rules.uniform import Uniform
 from towpath.weighters.seeds import stage_seed
-from towpath.weighters.start import ModelLike, OptimizerLike, Window
+from towpath.weighters.start import ModelLike, OptimizerLike
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
+from towpath.weighters.window import Window
 from towpath.wording import nearest, quoted
 
 

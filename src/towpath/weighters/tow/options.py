@@ -26,15 +26,7 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, wants_targets
 from towpath.weighters.rules.rule import MiniBatchWeighter
-from towpath.weighters.start import (
-    ModelLike,
-    OptimizerLike,
-    Start,
-    Window,
-    check_call,
-    checked_targets,
-    checked_window,
-)
+from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.actions import ACTIONS, NormaliseKind
 from towpath.weighters.tow.checks import check_numbers, check_share, check_together
 from towpath.weighters.tow.cost import Cost, OwnTasks, TargetTasks
@@ -54,6 +46,7 @@ from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.setting import Modelling, Setting
 from towpath.weighters.tow.steering import Steering
 from towpath.weighters.tow.work import expected_work
+from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 
 if TYPE_CHECKING:
@@ -168,6 +161,8 @@ class TOW:
     cost: Cost | None = None
     wants_judges: ClassVar[bool] = False
     plans_windows: ClassVar[bool] = True
+    plans_probes: ClassVar[bool] = True
+    """whether the probes of a run show the plans of this weighter itself"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nominal", checked_nominal(self.nominal))
