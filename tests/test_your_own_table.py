@@ -84,7 +84,7 @@ def test_the_predictions_of_the_page_are_right(done, monkeypatch):
     monkeypatch.chdir(done)
     assert [p.suffix for p in Path("preview").iterdir()] == [".html"]
     rows = read(done / "predictions.csv")
-    assert [row["row"] for row in rows] == [f"N{i}" for i in range(60)]
+    assert [row["compound"] for row in rows] == [f"N{i}" for i in range(60)]
     right = (activity(compounds(60, seed=12), COMMON) > 0).astype(int)
     hits = [row["predicted"] == str(label) for row, label in zip(rows, right, strict=True)]
     assert np.mean(hits) > 0.8

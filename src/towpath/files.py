@@ -178,14 +178,17 @@ class Output:
     signature: bytes = b""
     """bytes near the beginning of every file of this kind that towpath writes; empty if such files
     cannot be recognised"""
+    option: str = "--out"
+    """the option that names the path, for messages"""
 
     def check(self) -> None:
         """Raise a `FileError` if the file cannot be written; call it before the work, not after."""
         found = _require_replaceable(self.path)
         if found is not None and not self.force and not self._is_ours():
+            ours = ", or one that is known to be of this command's making" if self.signature else ""
             raise FileError(
-                f"{_shown(self.path)} exists; expected a new file, or one that is known to be "
-                "of this command's making. Choose another --out, or replace it with --force."
+                f"{_shown(self.path)} exists; expected a new file{ours}. Choose another "
+                f"{self.option}, or replace it with --force."
             )
         folder = self.path.absolute().parent
         while not os.path.lexists(folder):

@@ -51,6 +51,15 @@ def quoted(value: object) -> str:
     return shortened(repr(value), LONGEST_VALUE)
 
 
+def amount(count: int, singular: str) -> str:
+    """Return a number of things, with a plural that ends in s.
+
+    >>> amount(1, "row"), amount(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {singular}{'' if count == 1 else 's'}"
+
+
 def one_line(message: object) -> str:
     """Return the message on one line, printable on every console and short enough to be read."""
     text = shortened(" ".join(str(message).split()), LONGEST_MESSAGE)

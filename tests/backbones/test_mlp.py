@@ -18,7 +18,7 @@ def test_equals_a_sequence_of_its_layers(activation, layer, outputs):
     x = torch.randn(4, 2, 3, dtype=torch.float64)
     assert torch.equal(model(x), reference(x))
     assert model(x).shape == (4, outputs or 7)
-    assert model.norm_policy == "no normalisation"
+    assert model.norm_policy == "none"
 
 
 def test_impossible_settings_are_refused_with_the_remedy():

@@ -69,7 +69,7 @@ def predicted(folder, *more):
 
 def test_columns_are_found_by_name_in_any_order_among_others(place, here):
     before = predicted(place / "classes")
-    assert [row["row"] for row in before] == [f"N{i}" for i in range(5)]
+    assert [row["compound"] for row in before] == [f"N{i}" for i in range(5)]
     header = ["charge", "price", "rings", "compound", "logp", "mass"]
     mixed = [[row[3], 7, row[2], f"N{i}", row[1], row[0]] for i, row in enumerate(NEW.tolist())]
     write_rows(Path("new.csv"), header, mixed)
@@ -97,9 +97,9 @@ def test_examples_without_a_target_are_not_used(place, here):
 
 def test_a_learner_with_a_head_keeps_the_meaning_of_its_classes(place, here):
     rows = predicted(place / "maml")
-    assert list(rows[0]) == ["row", "predicted", "0", "1"]
+    assert list(rows[0]) == ["compound", "predicted", "0", "1"]
     examples(ACTIVE[::-1])  # the first example is of the other class, the columns stay
-    assert list(predicted(place / "maml")[0]) == ["row", "predicted", "0", "1"]
+    assert list(predicted(place / "maml")[0]) == ["compound", "predicted", "0", "1"]
 
 
 def test_other_classes_are_refused_by_a_head_and_taken_by_a_protonet(place, here, capsys):
@@ -107,7 +107,7 @@ def test_other_classes_are_refused_by_a_head_and_taken_by_a_protonet(place, here
     text = refused(words(place / "maml"), capsys)
     assert "high, low; expected 0, 1" in text
     rows = predicted(place / "classes")
-    assert list(rows[0]) == ["row", "predicted", "high", "low"]
+    assert list(rows[0]) == ["compound", "predicted", "high", "low"]
     examples(["high"] * len(ACTIVE))
     capsys.readouterr()
     assert "'high' only; expected two classes" in refused(words(place / "classes"), capsys)
@@ -210,3 +210,12 @@ def test_a_target_column_of_another_name_is_given(place, here, capsys):
 def test_a_target_column_makes_no_sense_for_images(done, here, capsys):
     capsys.readouterr()
     assert "was trained on images" in refused(words(done, "--target", "x"), capsys)
+
+
+def test_ids_that_repeat_are_told(place, here, capsys):
+    write_rows(Path("new.csv"), ["compound", *FEATURES], [*named(NEW, "N"), *named(NEW[:2], "N")])
+    rows = predicted(place / "classes")
+    assert [row["compound"] for row in rows[-2:]] == ["N0", "N1"]
+    said = capsys.readouterr().out
+    assert "2 rows of new.csv have an id that an earlier row has (first 'N0', line 2" in said
+    assert "few.csv" not in said

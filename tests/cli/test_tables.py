@@ -75,3 +75,23 @@ def test_too_large_a_window_is_refused_in_rows(place, capsys):
     huge = ["--training.meta_batch_size", "100000", "--training.horizon", "10000"]
     assert main([*words, *huge, "--episodes.query", "20"]) == 2
     assert "ways x 23 rows needs at least" in capsys.readouterr().err
+
+
+def test_a_preview_by_a_recipe_shows_the_division_that_it_trains_on(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    words = ["data", "preview", "assays.csv", "--recipe", "assays.yaml", "--out", "preview"]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "train 14, validation 1, test 2, trusted 1 (as listed)" in said
+    # what is given on the command line wins
+    assert main([*words, "--data.splits.validation", "[ENZ_4, ENZ_5]"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "train 13, validation 2, test 2, trusted 1 (as listed)" in said
+    assert "ENZ_4" in Path("preview", "assays.html").read_text()
+
+
+def test_a_recipe_on_other_data_leaves_its_options_out_of_a_preview(place, capsys):
+    other = write_assays(place / "other.csv")
+    words = ["data", "preview", str(other), "--recipe", str(place / "assays.yaml")]
+    assert main([*words, "--out", str(place / "other")]) == 2
+    assert "none of them is known to be a task" in capsys.readouterr().err

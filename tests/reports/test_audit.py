@@ -251,3 +251,30 @@ def test_the_command_lists_classes_and_tasks_and_draws_them(tmp_path, capsys):
 def test_the_command_refuses_what_is_no_run_in_one_sentence(tmp_path, capsys):
     assert main(["audit", str(tmp_path)]) == 2
     assert "expected a run folder" in capsys.readouterr().err
+
+
+def test_a_tie_in_reliability_is_called_one():
+    found = audit(scrambled_records(30, distrustful))
+    assert found is not None
+    found._by_class[LOSSES] = replace(found._by_class[WEIGHTS], reliability=0.084)
+    found._by_class[WEIGHTS] = replace(found._by_class[WEIGHTS], reliability=0.081)
+    assert found.class_reason.endswith("about as well as weights do (reliability 0.08).")
+    found._by_class[LOSSES] = replace(found._by_class[LOSSES], reliability=0.5)
+    del found.__dict__["class_signal"]
+    assert "better than weights do (reliability 0.50 against 0.08)" in found.class_reason
+
+
+def test_tasks_that_are_off_target_are_not_called_mislabelled():
+    wrong = {"index": 0, "group": "g", "classes": ["a"], "mislabelled": True}
+    off = {**wrong, "mislabelled": False, "off_target": True}
+    right = {**wrong, "mislabelled": False}
+
+    def said(*tasks):
+        weights = [1 / len(tasks)] * len(tasks)
+        found = audit([StepRecord(0, 0, weights, list(tasks), weights, loss=1.0)])
+        assert found is not None
+        return found.wrong_tasks
+
+    assert said(off, right) == "off-target tasks"
+    assert said(wrong, right) == "mislabelled tasks"
+    assert said(wrong, off, right) == "mislabelled and off-target tasks"

@@ -44,3 +44,8 @@ def test_a_fitted_scale_shows_everything(values):
 def test_logarithmic_scales():
     scale = Scale(0.1, 10.0, 0.0, 100.0, log=True)
     assert scale(1.0) == pytest.approx(50.0)
+
+
+@given(st.floats(1e-3, 1e6), st.floats(1.2, 100))
+def test_a_logarithmic_axis_has_numbers_however_narrow(low, ratio):
+    assert len(log_ticks(low, low * ratio)) >= 2

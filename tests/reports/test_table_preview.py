@@ -76,3 +76,16 @@ def test_names_of_strangers_are_no_markup(table):
     text = table_page([load_table(table, "all", tasks=["<b>&a", "b", "c"])])
     assert "<b>&a" not in text
     assert "&lt;b&gt;&amp;a" in text
+
+
+def test_the_sizes_of_tasks_of_nearly_one_size_have_numbers_on_their_axis(table):
+    text = table_page([load_table(table, "all", tasks=["a", "b", "c"])])  # of 30 and of 40 rows
+    sizes = re.search(r'<svg id="sizes".*?</svg>', text, re.DOTALL)
+    assert sizes is not None
+    ticks = [int(text) for text in re.findall(r'text-anchor="end">([^<]+)<', sizes[0])]
+    assert len(ticks) >= 2
+    assert 29 <= min(ticks) < max(ticks) <= 41
+
+
+def test_the_page_is_not_headed_as_a_report(table):
+    assert "towpath report" not in table_page(pools(table))

@@ -12,7 +12,7 @@ from tests.training.runs import tiny
 from towpath.data import TaskShape
 from towpath.metrics import ACCURACY, LOSS
 from towpath.recipes.typed import RecipeError
-from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
+from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder, refuse_existing
 from towpath.runs.folder import SUMMARY as SUMMARY_FILE
 from towpath.runs.made_with import FORMAT, MadeWith
 from towpath.runs.plain import json_digest
@@ -117,3 +117,9 @@ def test_a_refused_start_leaves_nothing_and_a_trained_run_stays(folder):
     assert not folder.path.exists()
     with pytest.raises(RecipeError, match="expected a run folder"):
         RunFolder.open(folder.path)
+
+
+def test_a_file_in_the_place_of_a_new_folder_is_called_a_file(tmp_path):
+    (tmp_path / "assays.csv").write_text("mine")
+    with pytest.raises(RecipeError, match=r"assays.csv is a file; expected the path of a new"):
+        refuse_existing(tmp_path / "assays.csv")

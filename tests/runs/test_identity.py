@@ -158,7 +158,7 @@ def test_changed_data_are_noticed(tmp_path, monkeypatch, capsys, change):
     change(own)
     for command in ("resume", "evaluate"):
         said = refused([command, "run"], capsys)
-        assert "The data of the run run have changed since it began (data t" in said
+        assert "The data of run have changed since it began (data t" in said
     shutil.rmtree(own)
     images(own)
     assert main(["resume", "run"]) == 0

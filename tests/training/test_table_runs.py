@@ -9,8 +9,10 @@ import torch
 
 from tests.training.runs import Killed, Silent, Stopping, outcome, records, run
 from tests.training.tables import COMMON, FEATURES, MAML, activity, assays, compounds, write_assays
+from towpath.cli.main import main
 from towpath.data import Episode, load_table
 from towpath.data.trusted import FixedTrusted
+from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.typed import RecipeError
 from towpath.training import load, resume, train
 from towpath.training.setup import Setup, prepare
@@ -166,3 +168,40 @@ def test_probes_of_a_table_have_tasks_of_different_groups(table):
     setup = prepare(assays(table, probes=[probe]))
     for batch in setup.probes[0].window:
         assert {task.info["group"] for task in batch} == {"ENZ", "REC", "TOX"}
+
+
+def test_how_little_many_trusted_tasks_come_from_is_told(table):
+    listed = {"validation": ["ENZ_5"], "test": ["TOX_4", "TOX_5"], "trusted": ["TOX_0", "TOX_1"]}
+    pool = load_table(table, "trusted", splits=listed, features=FEATURES, id="compound")
+    most = prepare(assays(table, data={"splits": listed}, trusted={"count": 400}))
+    rows = f"{pool.target_count} rows of 2 trusted tasks of the table"
+    assert most.notes == (f"The 400 trusted tasks are drawn from {rows}",)
+    assert prepare(assays(table, data={"splits": listed})).notes == ()
+
+
+@pytest.mark.parametrize(
+    "section", [{"data": {"mix": {"glyphs": 0.5}}}, {"test": {"also": ["glyphs"]}}]
+)
+def test_rows_and_images_are_not_used_together(table, section):
+    with pytest.raises(RecipeError, match="'glyphs', which is images, and assays is a table"):
+        prepare(assays(table, **section))
+
+
+def test_a_run_whose_table_was_moved_says_how_to_go_on(tmp_path, capsys):
+    table = write_assays(tmp_path / "assays.csv")
+    recipe = with_lasting_paths(assays(table))
+    with pytest.raises(Killed):
+        train(tmp_path / "run", recipe, Stopping(6, Killed))
+    (tmp_path / "moved").mkdir()
+    table.rename(tmp_path / "moved" / "assays.csv")
+    with pytest.raises(RecipeError, match=r"Put them back, or change data\.name"):
+        resume(tmp_path / "run", Silent())
+    # and that is how: the content is compared, not the place
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace(str(table), str(tmp_path / "moved/assays.csv")))
+    resume(tmp_path / "run", Silent())
+    (tmp_path / "moved" / "assays.csv").unlink()
+    for command in ("evaluate", "audit"):
+        assert main([command, str(tmp_path / "run")]) == (2 if command == "evaluate" else 0)
+        said = capsys.readouterr()
+        assert "Put them back, or change data.name" in " ".join((said.out + said.err).split())

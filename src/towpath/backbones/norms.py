@@ -16,7 +16,7 @@ Norm = Literal["batch", "group", "none"]
 NORM_POLICIES: dict[Norm, str] = {
     "batch": "batch norm with the statistics of the set being passed (transductive)",
     "group": "group norm: each sample by itself",
-    "none": "no normalisation",
+    "none": "none",
 }
 
 GROUPS = 8

@@ -56,13 +56,18 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.runs.folder import RunFolder
 
     path, last, rows = Path(arguments.folder), arguments.last, arguments.rows
-    if rows < 1 or (last is not None and last < 1):
-        raise UsageError(f"--last is {last} and --rows {rows}; expected at least 1 each.")
+    for option, value in (("--last", last), ("--rows", rows)):
+        if value is not None and value < 1:
+            raise UsageError(f"{option} is {value}; expected at least 1.")
     signal = _signal(arguments.by)
     folder = RunFolder.open(path)
     place = Path(arguments.out) if arguments.out else path / "audit.html"
     page = Output(place, arguments.force, REPORT_SIGNATURE)
-    listing = Output(Path(arguments.csv), arguments.force, CSV_SIGNATURE) if arguments.csv else None
+    listing = (
+        Output(Path(arguments.csv), arguments.force, CSV_SIGNATURE, "--csv")
+        if arguments.csv
+        else None
+    )
     for output in (page, listing) if listing is not None else (page,):  # all or nothing
         output.check()
     recipe, _ = folder.config()
@@ -123,4 +128,4 @@ def _show(result: "Audit", rows: int, console: Console) -> None:
     console.print(tasks_table(result, rows))
     area = result.area_under_curve
     if area is not None:
-        say(console, f"area under the ROC curve for mislabelled {result.words.drawn}s: {area:.3f}")
+        say(console, f"area under the ROC curve for {result.wrong_tasks}: {area:.3f}")

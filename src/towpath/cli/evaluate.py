@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.runs.folder import RunFolder
     from towpath.training import evaluate, load
     from towpath.training.judging import evaluation_mode
-    from towpath.training.same_data import check_data
+    from towpath.training.same_data import check_data, require_in_place
     from towpath.training.setup import prepare
     from towpath.training.threads import one_thread_a_task
 
@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         raise UsageError(f"--tasks is {tasks}; expected at least 2 (an interval needs two).")
     trained = load(path, call.allowed)
     recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
+    require_in_place(RunFolder.open(path), recipe)
     setup = prepare(replace(recipe, probes=[]), call.data_root, call.allowed)
     check_data(RunFolder.open(path), setup)
     params = {name: p.to(setup.device) for name, p in trained.params.items()}

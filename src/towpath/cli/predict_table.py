@@ -44,6 +44,8 @@ def predict_table(
     """
     import numpy as np
 
+    from towpath.data.tables.cautions import repeated_ids
+
     name = str(trained.recipe.data.options.get("id") or "")
     as_text = frozenset((name,)) if name else frozenset()
     for path in (support, query):
@@ -63,17 +65,18 @@ def predict_table(
         )
     if not len(rows.rows):
         raise UsageError(f"{query} has no row with features; expected rows to predict.")
-    named = rows.names(name)
     if trained.shape.is_regression:
-        content = _numbers(trained, table, known, rows, column, named)
+        found = _numbers(trained, table, known, rows, column)
         what = "numbers, in the units of the examples"
     else:
         _refuse_numbers(trained, table, known, column)
-        content, classes = _classes(trained, table, known, rows, column, named)
+        found = _classes(trained, table, known, rows, column)
+        classes = found.header[1:]
         what = f"classes: {', '.join(classes)}"
         if table.classes and set(classes) != set(table.classes):
             what += f" (training had others: {', '.join(table.classes)})"
     lines = [f"{len(known.rows)} examples of {quoted(column)}; predicted are {what}"]
+    lines += filter(None, (repeated_ids(each.table, name) for each in (examples, rows)))
     for path, used in ((support, known), (query, rows)):
         if used.holes.any():
             lines.append(
@@ -84,7 +87,15 @@ def predict_table(
     left_out = len(rows.table) - len(rows.rows)
     if left_out:
         lines.append(f"{left_out} rows of {query} have no features and are left out")
-    return TablePredictions(content, len(rows.rows), tuple(lines))
+    return TablePredictions(_csv(found, rows, name), len(rows.rows), tuple(lines))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was predicted: the heading of each column, and the cells of each row."""
+
+    header: "Sequence[str]"
+    lines: "Sequence[Sequence[str]]"
 
 
 def _target_column(
@@ -136,9 +147,8 @@ def _numbers(
     examples: "NewRows",
     rows: "NewRows",
     column: str,
-    names: "Sequence[str]",
-) -> bytes:
-    """Return a CSV with a row for each query row: its name and the predicted number."""
+) -> _Found:
+    """Return the predicted number of each query row."""
     import torch
 
     targets = examples.table.numbers(column, "a target")[examples.rows]
@@ -146,8 +156,7 @@ def _numbers(
     support_y = torch.from_numpy(scale.apply(targets))[:, None]
     predictor = trained.adapt(examples.tensor(), support_y)
     outputs = scale.undo(predictor.predict(rows.tensor())[:, 0].numpy())
-    lines = [[spreadsheet_cell(n), f"{v:.6g}"] for n, v in zip(names, outputs, strict=True)]
-    return _csv(["row", "predicted"], lines)
+    return _Found(["predicted"], [[f"{value:.6g}"] for value in outputs])
 
 
 def _classes(
@@ -156,9 +165,8 @@ def _classes(
     examples: "NewRows",
     rows: "NewRows",
     column: str,
-    names: "Sequence[str]",
-) -> tuple[bytes, list[str]]:
-    """Return a CSV with the class and the probabilities of each query row, and the classes."""
+) -> _Found:
+    """Return the class and the probabilities of each query row, and the classes as headings."""
     import torch
 
     texts = examples.table.columns[column].texts
@@ -167,12 +175,11 @@ def _classes(
     support_y = torch.tensor([classes.index(word) for word in words])
     predictor = trained.adapt(examples.tensor(), support_y)
     probabilities = predictor.predict(rows.tensor())
-    cells = [spreadsheet_cell(each) for each in classes]
     lines = [
-        [spreadsheet_cell(name), cells[int(row.argmax())], *(f"{p:.6f}" for p in row.tolist())]
-        for name, row in zip(names, probabilities, strict=True)
+        [spreadsheet_cell(classes[int(row.argmax())]), *(f"{p:.6f}" for p in row.tolist())]
+        for row in probabilities
     ]
-    return _csv(["row", "predicted", *cells], lines), classes
+    return _Found(["predicted", *classes], lines)
 
 
 def _ordered(
@@ -204,9 +211,12 @@ def _ordered(
     return found
 
 
-def _csv(header: "Sequence[str]", lines: "Sequence[Sequence[str]]") -> bytes:
+def _csv(found: _Found, rows: "NewRows", id_column: str) -> bytes:
+    """Return a CSV file whose first column names the rows, under the name of the id column."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(header)
-    writer.writerows(lines)
+    own = id_column in rows.table.columns and id_column not in found.header
+    writer.writerow(map(spreadsheet_cell, [id_column if own else "row", *found.header]))
+    for name, line in zip(rows.names(id_column), found.lines, strict=True):
+        writer.writerow([spreadsheet_cell(name), *line])
     return text.getvalue().encode("utf-8", "surrogateescape")

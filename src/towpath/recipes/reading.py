@@ -97,3 +97,17 @@ def overridden(mapping: Options, dotted: str, value: object) -> Options:
     if section in COMPONENTS and key == "name" and inside and inside.get("name") != value:
         return {**mapping, section: {"name": value}}
     return {**mapping, section: overridden(inside or {}, key, value)}
+
+
+def options_on(recipe: Recipe, name: str) -> Options:
+    """Return the data options with which a recipe reads this data; none if it names other data.
+
+    Training on other data, with `--data.name`, drops the recipe's options as well.
+
+    Args:
+        recipe: the recipe.
+        name: the name of a set, or the path of a user's folder or table.
+    """
+    own = recipe.data.name
+    same = own == name or expanded(own).resolve() == expanded(name).resolve()
+    return recipe.data.options if same else {}

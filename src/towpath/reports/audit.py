@@ -87,6 +87,13 @@ class Audit:
         return "clean" if self.labels_known else "unknown"
 
     @property
+    def wrong_tasks(self) -> str:
+        """What the tasks are called that were made wrong on purpose."""
+        kinds = {self.labels(task) for task in self.tasks if task.mislabelled}
+        names = [("wrong", "mislabelled"), ("off target", "off-target")]
+        return f"{' and '.join(name for kind, name in names if kind in kinds)} {self.words.drawn}s"
+
+    @property
     def area_under_curve(self) -> float | None:
         """The chance that a mislabelled task comes before a clean one; None if unknown."""
         bad = [task.mislabelled for task in self.tasks]
@@ -114,11 +121,18 @@ class Audit:
         """Why classes are ranked by another signal than tasks; empty where they are not."""
         if self.class_signal is self.signal:
             return ""
-        best, own = (self._by_class[s].reliability for s in (self.class_signal, self.signal))
+        best, own = (
+            f"{self._by_class[signal].reliability:.2f}"
+            for signal in (self.class_signal, self.signal)
+        )
+        better = (
+            f"better than {self.signal.name} do (reliability {best} against {own})"
+            if best != own
+            else f"about as well as {self.signal.name} do (reliability {best})"
+        )
         return (
             f"{self.words.units.capitalize()} are ranked by {self.class_signal.name}, which tell "
-            f"them apart better than {self.signal.name} do (reliability "
-            f"{best:.2f} against {own:.2f})."
+            f"them apart {better}."
         )
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from towpath.reports.audit import Audit, class_names
+from towpath.reports.audit_table import average_task
 from towpath.reports.blocks import Block, Cell, Chapter, Note, Picture, Section, Table
 from towpath.reports.number_text import number
 from towpath.reports.page import render
@@ -123,8 +124,8 @@ def _effects(result: Audit, ranked: Sequence[Effect], what: str) -> Table:
     ]
     left = len(ranked) - ROWS
     note = f"{left} more are in the CSV file (--csv FILE)." if left > 0 else ""
-    mean = ranked[0].mean if ranked else 1.0
-    note = f"The average {result.words.drawn} has {number(mean, 2)}. {note}".strip()
+    if ranked:
+        note = f"{average_task(ranked, result.words)} {note}".strip()
     return Table(
         f"{len(ranked)} {what}{_plural(what)}, the most suspect first", columns, rows, note
     )

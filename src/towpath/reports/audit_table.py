@@ -8,6 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from towpath.reports.audit import Audit, class_names
+from towpath.reports.audit_words import AuditWords
+from towpath.reports.number_text import number
 from towpath.reports.ranking import Effect
 from towpath.reports.redrawn import Redrawn
 from towpath.runs.judged import JudgedTask
@@ -57,7 +59,20 @@ def effects_table(result: Audit, ranked: Sequence[Effect], rows: int, what: str)
             str(effect.tasks),
             "yes" if result.is_suspect(effect) else "not clear",
         )
+    if ranked:
+        table.caption = average_task(ranked, result.words)
+        table.caption_justify = "left"
     return table
+
+
+def average_task(ranked: Sequence[Effect], words: AuditWords) -> str:
+    """Return the sentence on what verdicts compare with.
+
+    Args:
+        ranked: classes or groups of an audit, at least one.
+        words: what the audit calls things.
+    """
+    return f"The average {words.drawn} has {number(ranked[0].mean, 2)}."
 
 
 def tasks_table(result: Audit, rows: int) -> Table:

@@ -17,7 +17,7 @@ from towpath.data.registry import is_own_folder
 from towpath.data.sampler import EpisodeSampler
 from towpath.runs.folder import RunFolder
 from towpath.runs.records import TaskInfo
-from towpath.training.same_data import check_data
+from towpath.training.same_data import check_data, require_in_place
 from towpath.training.setup import Setup, prepare
 
 IMAGES_A_CLASS, IMAGES_IN_A_ROW = 10, 16
@@ -53,6 +53,7 @@ class Redrawn:
             allowed: packages that classes may be imported from.
         """
         recipe, _ = folder.config()
+        require_in_place(folder, recipe)
         setup = prepare(recipe, data_root, allowed)
         check_data(folder, setup)
         name = recipe.data.name

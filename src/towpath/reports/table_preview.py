@@ -125,7 +125,7 @@ def _figures(pools: Sequence[TablePool]) -> list[Figure]:
     words = Words(
         "sizes", "Sizes of the tasks", "The number of rows of each task, from large to small."
     )
-    axes = Axes("task, by size", "rows", y_log=True)
+    axes = Axes("task, by size", "rows", y_log=True, whole=True)
     legend = [Legend(pool.split, colour) for colour, pool in enumerate(pools)]
     figures = [Figure("Rows of each task", line_chart(words, axes, lines), legend=legend)]
     if not pools[0].is_regression:

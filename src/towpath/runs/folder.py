@@ -51,12 +51,16 @@ PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise RecipeError if the folder is not empty.
+    """Raise RecipeError if the folder is not empty, or is no folder.
 
     A lock file and what an interrupted write left behind do not count.
     """
     if path.is_dir() and all(PASSING.match(entry.name) for entry in path.iterdir()):
         return
+    if path.exists() and not path.is_dir():
+        raise RecipeError(
+            f"{path} is a file; expected the path of a new folder. Choose another --out."
+        )
     if path.exists():
         begun = any((path / name).exists() for name in (CONFIG, COMPARISON))
         remedy = f"another --out, or go on with it: towpath resume {path}" if begun else "another."

@@ -128,9 +128,9 @@ class Identity:
         ]
         if changed:
             raise RecipeError(
-                f"The data of the run {run} have changed since it began ({', '.join(changed)}): "
-                "images or rows, classes or splits are not those it was trained with; expected the "
-                "same files. Restore the data, or train again in a new folder."
+                f"The data of {run} have changed since it began ({', '.join(changed)}): images or "
+                "rows, classes or splits are not those it was trained with; expected the same "
+                "files. Restore the data, or train again in a new folder."
             )
 
 

@@ -43,7 +43,7 @@ from towpath.training.estimate import estimate
 from towpath.training.judging import final_scores, validated
 from towpath.training.plan_statistics import plan_statistics
 from towpath.training.reporter import Reporter, SilentReporter
-from towpath.training.same_data import check_data
+from towpath.training.same_data import check_data, require_in_place
 from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
@@ -121,6 +121,7 @@ def resume(
     if summary is not None:
         return summary
     with one_thread_a_task():
+        ranks.first(lambda: require_in_place(folder, recipe))
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         ranks.first(lambda: check_data(folder, setup))
         return _run(folder, setup, reporter)

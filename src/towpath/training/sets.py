@@ -123,6 +123,15 @@ def _beside(
         pool = pool.with_channels(train.input_shape[0])
     if isinstance(pool, TablePool) and isinstance(train, TablePool):
         return pool.scaled_as(train)
+    if isinstance(pool, TablePool) != isinstance(train, TablePool):
+        one, other = (
+            f"{'a table' if isinstance(each, TablePool) else 'images'}" for each in (pool, train)
+        )
+        raise RecipeError(
+            f"{where} names {name!r}, which is {one}, and {train.name} is {other}; expected the "
+            "same kind, because one network cannot take rows and images. Choose another, or leave "
+            "it out."
+        )
     if pool.input_shape != train.input_shape:
         of_images = isinstance(pool, ClassPool) and isinstance(train, ClassPool)
         remedy = "set data.image_size to what both can be read as" if of_images else "leave it out"

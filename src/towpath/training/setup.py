@@ -47,6 +47,7 @@ from towpath.training.sets import content_of, other_sets, training_stream
 from towpath.training.state import TrainState
 from towpath.training.trusting import (
     check_judges,
+    trusted_note,
     trusted_source,
     trusted_tasks,
     unjudged,
@@ -92,7 +93,8 @@ class Setup:
         notes = [note for stream in streams for note in stream.notes]
         if unjudged(self.recipe, self.weighter) is not None:
             notes.append(unjudged_note(self.recipe))
-        return tuple(dict.fromkeys(notes))
+        notes.append(trusted_note(self.trusted))
+        return tuple(dict.fromkeys(filter(None, notes)))
 
     @property
     def device(self) -> torch.device:

@@ -11,6 +11,7 @@ from towpath.recipes.typed import RecipeError
 from towpath.training.place import Place
 from towpath.weighters import Race, Weighter, wants_judges
 from towpath.weighters.race.race import ENOUGH_JUDGES
+from towpath.wording import amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,23 @@ def trusted_tasks(
         place.task,
         None if judges is None else stream_of(judges, right, recipe.seed, "trusted judges"),
         judging,
+    )
+
+
+def trusted_note(trusted: TrustedTasks | None) -> str:
+    """Return a sentence on how much of a table fixed trusted tasks come from; empty for images.
+
+    A large count sounds like much that is trusted, and may be the same few rows again and again.
+    """
+    infos = [task.info for task in trusted] if isinstance(trusted, FixedTrusted) else []
+    rows = {(info["task"], row) for info in infos for row in info.get("rows", ())}
+    if not rows:
+        return ""
+    names = {name for info in infos for name in info["classes"]}
+    what = "tasks" if all(info["task"] for info in infos) else "classes"
+    return (
+        f"The {amount(len(infos), 'trusted task')} are drawn from {amount(len(rows), 'row')} of "
+        f"{len(names):,} trusted {what if len(names) > 1 else what.removesuffix('s')} of the table"
     )
 
 

@@ -36,7 +36,7 @@ def test_missing_cells_are_counted_and_constant_columns_dropped():
     assert part.standardised
     np.testing.assert_array_equal(part.values[:, 1], [0, np.nan, 4, 9, np.nan, 25])
     assert part.notes[0] == "dropped 2 constant columns: 'same', 'empty'"
-    assert part.notes[1].startswith("2 of 12 feature values are missing, in 1 columns ('hole')")
+    assert part.notes[1].startswith("2 of 12 feature values are missing, in 1 column ('hole')")
 
 
 def test_the_default_is_every_number_that_is_nothing_else():
@@ -44,7 +44,7 @@ def test_the_default_is_every_number_that_is_nothing_else():
     assert names == ("x", "hole", "same", "empty")
     assert notes == []
     names, notes = default_columns(TABLE, frozenset(("a",)))
-    assert notes[0].startswith("left out 1 columns of text: 'id'; to use one")
+    assert notes[0].startswith("left out 1 column of text: 'id'; to use one")
 
 
 def test_columns_are_taken_by_name_in_that_order():

@@ -41,7 +41,7 @@ def test_numbers_and_hashed_text_join(fresh_cache):
 def test_the_default_says_what_it_left_out():
     found = FeatureChoice().features(TABLE, frozenset("abc"), (), Path())
     assert found.names == ("f1", "f2")
-    assert any("left out 1 columns of text: 'say'" in note for note in found.notes)
+    assert any("left out 1 column of text: 'say'" in note for note in found.notes)
 
 
 def test_a_column_is_not_a_feature_and_a_task():

@@ -30,7 +30,7 @@ def test_a_wide_table_is_loaded_with_what_was_done_told(table):
         "layout: wide, 12 tasks",
         "classification, because",
         "tasks a split: train 8, validation 2, test 2",
-        "dropped 1 constant columns: 'same'",
+        "dropped 1 constant column: 'same'",
         "4 of 80 feature values are missing",
     ):
         assert words in text

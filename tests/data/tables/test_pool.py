@@ -81,7 +81,7 @@ def test_wrong_pools_are_refused():
 
 def test_describe_is_one_line_for_people():
     assert POOL.describe() == (
-        "assays, train: 3 tasks in 2 groups, 5 to 6 labels each, 16 of 10 rows x 2 features, "
-        "2 to 3 classes"
+        "assays, train: 3 tasks in 2 groups, 5 to 6 labels each, 16 in all, "
+        "on 10 rows with 2 features, 2 to 3 classes"
     )
-    assert NUMBERS.describe().endswith("3 numbers each, 3 of 10 rows x 2 features, regression")
+    assert NUMBERS.describe().endswith("1 task, 3 numbers, on 10 rows with 2 features, regression")

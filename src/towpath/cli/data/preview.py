@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("--out", metavar="DIR", help="where to (default: preview-NAME)")
     parser.add_argument(
-        "--recipe", metavar="RECIPE", help="show the tasks that this recipe would train on"
+        "--recipe", metavar="RECIPE", help="show the data and tasks that this recipe trains on"
     )
     add_force(parser, "pictures and pages that are not of our making")
     parser.set_defaults(takes_overrides=True)
@@ -93,7 +93,7 @@ def _pools(arguments: argparse.Namespace) -> "list[ClassPool | TablePool]":
 
     name: str = arguments.name
     others = [pair for pair in arguments.overrides if not pair[0].startswith(OF_TASKS)]
-    options = _data_options(name, others)
+    options = _data_options(name, others, arguments.recipe)
     if is_own_folder(name):
         # to look at is always allowed: the notes say which classes are shared
         options = {"shared_classes": True, **options}
@@ -112,16 +112,18 @@ def _pools(arguments: argparse.Namespace) -> "list[ClassPool | TablePool]":
     return pools
 
 
-def _data_options(name: str, overrides: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the options of `--data.NAME VALUE`, checked as those of a recipe."""
-    if not overrides:
+def _data_options(
+    name: str, overrides: Sequence[tuple[str, str]], recipe: str | None
+) -> dict[str, Any]:
+    """Return the options of `--data.NAME VALUE` and of a recipe, if there is one, checked."""
+    if not overrides and recipe is None:
         return {}
     from towpath.recipes.component import Component
     from towpath.recipes.components import data_options
-    from towpath.recipes.reading import overridden
+    from towpath.recipes.reading import options_on, overridden, read_recipe
     from towpath.recipes.typed import plain_value
 
-    given: Mapping[str, Any] = {}
+    given: Mapping[str, Any] = {} if recipe is None else options_on(read_recipe(recipe), name)
     for dotted, word in overrides:
         section, _, key = dotted.partition(".")
         if section != "data" or not key:

@@ -15,7 +15,7 @@ from towpath.data.tables.features import Part, check_size
 from towpath.data.tables.reading import read_table
 from towpath.data.tables.side_files import beside
 from towpath.data.tables.units import named
-from towpath.wording import quoted
+from towpath.wording import amount, quoted
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def default_columns(table: Table, besides: frozenset[str]) -> tuple[tuple[str, .
     notes = []
     if texts:
         notes.append(
-            f"left out {len(texts):,} columns of text: {named(texts)}; to use one, name it in "
-            "features: {kind: hashed-text, column: NAME}, or {kind: morgan, column: NAME}"
+            f"left out {amount(len(texts), 'column')} of text: {named(texts)}; to use one, name "
+            "it in features: {kind: hashed-text, column: NAME}, or {kind: morgan, column: NAME}"
         )
     return tuple(numbers), notes
 
@@ -157,7 +157,7 @@ def number_part(table: Table, names: Sequence[str]) -> Part:
     notes = []
     if constant.any():
         dropped = [name for name, drop in zip(names, constant, strict=True) if drop]
-        notes.append(f"dropped {len(dropped):,} constant columns: {named(dropped)}")
+        notes.append(f"dropped {amount(len(dropped), 'constant column')}: {named(dropped)}")
         values = np.ascontiguousarray(values[:, ~constant])
         names = [name for name, drop in zip(names, constant, strict=True) if not drop]
     if not len(names):
@@ -169,8 +169,9 @@ def number_part(table: Table, names: Sequence[str]) -> Part:
     if holes:
         touched = [names[i] for i in np.flatnonzero(np.isnan(values).sum(axis=0)).tolist()]
         notes.append(
-            f"{holes:,} of {values.size:,} feature values are missing, in {len(touched):,} columns "
-            f"({named(touched)}): each is filled in with its column's mean over the training tasks"
+            f"{holes:,} of {values.size:,} feature values are missing, in "
+            f"{amount(len(touched), 'column')} ({named(touched)}): each is filled in with its "
+            "column's mean over the training tasks"
         )
     content = hashlib.sha256(repr(tuple(names)).encode() + values.tobytes()).hexdigest()
     return Part(values, tuple(names), True, content, None, tuple(notes))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from towpath.data.errors import DataError
 from towpath.data.tables.scaling import Scaling
 from towpath.data.tables.table_task import TableTask
-from towpath.wording import nearest, quoted
+from towpath.wording import amount, nearest, quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class TablePool:
     images: the code of a class then means nothing beyond the episode. `splits` are the splits that
     the table has. `computed_features` are the kinds of features that were computed of text, as a
     recipe names them; all other features are columns. `synthetic` marks a table that nobody
-    measured.
+    measured. `cautions` are those of the notes that are told before training, too.
     """
 
     name: str
@@ -47,6 +47,7 @@ class TablePool:
     classes_are_drawn: bool = False
     splits: tuple[str, ...] = ()
     computed_features: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    cautions: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -197,7 +198,7 @@ class TablePool:
     def counted(self) -> str:
         """Return how much the pool holds, in a few words."""
         what = "numbers" if self.is_regression else "labels"
-        return f"{len(self):,} tasks, {self.target_count:,} {what}"
+        return f"{amount(len(self), 'task')}, {self.target_count:,} {what}"
 
     def describe(self) -> str:
         """Return one line for people: the table, its tasks, groups, rows, targets and features."""
@@ -206,11 +207,14 @@ class TablePool:
         each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         groups = f" in {len(self.groups)} groups" if len(self.groups) > 1 else ""
         synthetic = " (synthetic)" if self.synthetic else ""
-        tasks = "task" if len(self) == 1 else "tasks"
+        what = "numbers" if self.is_regression else "labels"
+        targets = (
+            f"{each} {what} each, {sum(counts):,} in all" if len(self) > 1 else f"{each} {what}"
+        )
         return (
-            f"{self.name}{synthetic}, {self.split}: {len(self):,} {tasks}{groups}, {each} "
-            f"{'numbers' if self.is_regression else 'labels'} each, {sum(counts):,} of "
-            f"{len(self.features):,} rows x {self.features.shape[1]:,} features, "
+            f"{self.name}{synthetic}, {self.split}: {amount(len(self), 'task')}{groups}, "
+            f"{targets}, on {amount(len(self.features), 'row')} with "
+            f"{amount(self.features.shape[1], 'feature')}, "
             f"{'regression' if self.is_regression else self._ways()}"
         )
 

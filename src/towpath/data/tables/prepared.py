@@ -13,6 +13,7 @@ import numpy as np
 
 from towpath.data.errors import DataError
 from towpath.data.pool import SPLITS
+from towpath.data.tables.cautions import cautions
 from towpath.data.tables.columns import Table
 from towpath.data.tables.comma_separated import DELIMITERS
 from towpath.data.tables.feature_option import FeatureChoice
@@ -26,7 +27,7 @@ from towpath.data.tables.scaling import Scaling
 from towpath.data.tables.splitting import TRUSTED, Splits
 from towpath.data.tables.table_task import TableTask
 from towpath.data.tables.units import Kind, Unit, decided_kind, kept, named
-from towpath.wording import quoted
+from towpath.wording import amount, quoted
 
 ALL = "all"
 TABLE_SPLITS = (*SPLITS, TRUSTED, ALL)
@@ -75,6 +76,7 @@ class Prepared:
     computed_features: tuple[Mapping[str, Any], ...] = ()
     left_out: tuple[str, ...] = ()
     """the notes on tasks or classes that cannot be used"""
+    cautions: tuple[str, ...] = ()
 
     def tasks(self, split: str) -> tuple[TableTask, ...]:
         """Return the tasks of a split, or of all."""
@@ -109,6 +111,7 @@ class Prepared:
             classes_are_drawn=self.layout.name == "labels",
             splits=tuple(s for s in TABLE_SPLITS[:-1] if s in self.split_of.values()),
             computed_features=self.computed_features,
+            cautions=self.cautions,
         )
 
     def _no_split(self, split: str) -> DataError:
@@ -168,11 +171,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     besides = frozenset((*others, *layout.columns))
     found = layout.units(table)
-    if options.kind == "regression" and layout.units_are == "classes":
-        raise DataError(
-            f"{table.name} has a target column and no tasks, and kind is regression; expected "
-            "classes there. Name the task column with data.task."
-        )
+    _refuse_numbers_without_tasks(options.kind, layout, table.name)
     regression, kind_note = decided_kind(options.kind, found, table.name)
     features = options.features.features(table, besides, ids, path.parent)
     usable = [unit.within(features.usable) for unit in found]
@@ -185,6 +184,8 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
     )
     groups = len({unit.group for unit in units})
     count = f"{len(units):,} {layout.units_are}{f' in {groups:,} groups' if groups > 1 else ''}"
+    unnamed = () if options.features.names_columns else features.names
+    careful = cautions(table, layout, options.id, unnamed)
     notes = (
         *table.notes,
         f"layout: {layout.name}, {count}",
@@ -193,6 +194,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         *split_notes,
         *features.notes,
         *_unused(table, besides, options.features),
+        *careful,
     )
     row_names = tuple(ids) or tuple(table.place(row) for row in range(len(table)))
     return Prepared(
@@ -207,6 +209,7 @@ def prepare_table(path: Path, options: TableOptions, name: str) -> Prepared:
         notes,
         options.features.computed,
         tuple(left_out),
+        careful,
     )
 
 
@@ -222,12 +225,20 @@ def _check_columns(table: Table, features: FeatureChoice) -> None:
     )
 
 
+def _refuse_numbers_without_tasks(kind: Kind, layout: Layout, name: str) -> None:
+    if kind == "regression" and layout.units_are == "classes":
+        raise DataError(
+            f"{name} has a target column and no tasks, and kind is regression; expected classes "
+            "there. Name the task column with data.task."
+        )
+
+
 def _unused(table: Table, besides: frozenset[str], features: FeatureChoice) -> list[str]:
     """A note on columns that are neither named as features nor anything else."""
     if not features.names_columns:
         return []  # all columns of numbers are features, and a note names those of text
     rest = [name for name in table.columns if name not in besides | features.columns(table)]
-    return [f"not used: {len(rest):,} columns: {named(rest)}"] if rest else []
+    return [f"not used: {amount(len(rest), 'column')}: {named(rest)}"] if rest else []
 
 
 def _too_few(

@@ -79,8 +79,12 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 def log_ticks(low: float, high: float) -> list[float]:
     """Return the powers of ten in [low, high]; where fewer than two fit, 1, 2 and 5 times them.
 
+    Where fewer than two of those fit, either, the range is narrow, and evenly spaced values do.
+
     >>> log_ticks(0.02, 3)
     [0.1, 1.0]
+    >>> log_ticks(105, 136)
+    [110.0, 120.0, 130.0]
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     every = max(1, (last - first) // 6)
@@ -88,9 +92,10 @@ def log_ticks(low: float, high: float) -> list[float]:
     inside = [t for t in tens if low <= t <= high]
     if len(inside) >= 2:
         return inside
-    return [
+    few = [
         t for e in range(first, last + 1) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high
     ]
+    return few if len(few) >= 2 else [t for t in nice_ticks(low, high) if low <= t <= high] or few
 
 
 def tick_text(value: float) -> str:
