@@ -42,8 +42,6 @@ def predict_table(
         target: the column of the examples' targets; None for the one that training had, or one
             that is called so.
     """
-    import numpy as np
-
     from towpath.data.tables.cautions import repeated_ids
 
     name = str(trained.recipe.data.options.get("id") or "")
@@ -77,17 +75,22 @@ def predict_table(
             what += f" (training had others: {', '.join(table.classes)})"
     lines = [f"{len(known.rows)} examples of {quoted(column)}; predicted are {what}"]
     lines += filter(None, (repeated_ids(each.table, name) for each in (examples, rows)))
-    for path, used in ((support, known), (query, rows)):
-        if used.holes.any():
-            lines.append(
-                f"{int(used.holes.sum()):,} empty feature cells of {path}, in "
-                f"{np.count_nonzero(used.holes):,} of {len(used.rows):,} rows, are filled in with "
-                "the means of the training tasks"
-            )
+    lines += _filled_in(support, known) + _filled_in(query, rows)
     left_out = len(rows.table) - len(rows.rows)
     if left_out:
         lines.append(f"{left_out} rows of {query} have no features and are left out")
     return TablePredictions(_csv(found, rows, name), len(rows.rows), tuple(lines))
+
+
+def _filled_in(path: Path, used: "NewRows") -> list[str]:
+    """Return the sentence on a table's empty feature cells, if it has any."""
+    if not used.holes.any():
+        return []
+    return [
+        f"{int(used.holes.sum()):,} empty feature cells of {path}, in "
+        f"{int((used.holes > 0).sum()):,} of {len(used.rows):,} rows, are filled in with the means "
+        "of the training tasks"
+    ]
 
 
 @dataclass(frozen=True)
