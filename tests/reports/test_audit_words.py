@@ -11,8 +11,9 @@ from tests.training.runs import run
 from tests.training.tables import MAML, assays, write_assays
 from towpath.cli.main import main
 from towpath.reports.audit import LOSSES, Audit, audit
+from towpath.reports.audit_csv import audit_csv
 from towpath.reports.audit_page import audit_page
-from towpath.reports.audit_table import audit_csv, effects_table, tasks_table
+from towpath.reports.audit_table import effects_table, tasks_table
 from towpath.reports.audit_words import OF_IMAGES, OF_TABLE_CLASSES, OF_TABLE_TASKS, words_of
 from towpath.runs.judged import JudgedTask
 

@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     """Print what to check first, and write it as a page with pictures and as a CSV file."""
     from towpath.recipes.paths import set_label
     from towpath.reports.audit import audit, labels_known
+    from towpath.reports.audit_csv import CSV_SIGNATURE, audit_csv
     from towpath.reports.audit_page import audit_page
-    from towpath.reports.audit_table import CSV_SIGNATURE, audit_csv
     from towpath.reports.page import REPORT_SIGNATURE
     from towpath.runs.folder import RunFolder
 

@@ -32,7 +32,6 @@ from towpath.runs.header import (
     checkpoint_files,
 )
 from towpath.runs.origin import ForeignRecordsError, Origin
-from towpath.runs.plain import Json, is_number
 from towpath.training.state import TrainState
 from towpath.weighters.tensors import TENSORS, parted
 
@@ -254,33 +253,6 @@ def _slots(
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
     return {name: (t.shape, t.dtype) for name, t in tensors.items()}
-
-
-def check_weighter_state(found: Json, initial: Json, where: str = "weighter_state") -> None:
-    """Raise RecipeError if a weighter's stored state has other types than its initial state.
-
-    A collection that starts empty may be filled with numbers and with further collections.
-
-    Args:
-        found: the stored state.
-        initial: the state before the first window.
-        where: dotted name of the value, for the message.
-    """
-    both = (found, initial)
-    sound = isinstance(found, type(initial)) or all(map(is_number, both))
-    if isinstance(found, dict) and isinstance(initial, dict):
-        if initial:
-            sound = found.keys() == initial.keys()
-        else:
-            sound = all(is_number(v) or isinstance(v, dict | list) for v in found.values())
-    if not sound:
-        raise RecipeError(
-            f"The checkpoint has {where} {repr(found)[:80]}; expected what the weighter of this "
-            "run's recipe remembers. Delete the run folder and train again."
-        )
-    if isinstance(found, dict) and isinstance(initial, dict):
-        for key in initial:
-            check_weighter_state(found[key], initial[key], f"{where}.{key}")
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -21,7 +21,7 @@ from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
 from towpath.runs.made_with import MadeWith, versions
 from towpath.runs.origin import Origin
-from towpath.runs.plain import Json, object_of, plain_json
+from towpath.runs.plain import plain_json
 from towpath.runs.record_file import NoRecords, Records, RecordWriter
 from towpath.runs.records import (
     Clock,
@@ -34,7 +34,6 @@ from towpath.runs.records import (
 from towpath.runs.summary import Summary
 from towpath.training.checkpoint import (
     Checkpoint,
-    check_weighter_state,
     load_checkpoint,
     save_checkpoint,
 )
@@ -42,13 +41,14 @@ from towpath.training.errors import TrainingStoppedError
 from towpath.training.estimate import estimate
 from towpath.training.judging import final_scores, validated
 from towpath.training.plan_statistics import plan_statistics
+from towpath.training.remembered import check_memory
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.same_data import check_data, require_in_place
 from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
-from towpath.weighters import TOW, Kinds, MiniBatchWeighter, Race, Weighter
+from towpath.weighters import MiniBatchWeighter
 from towpath.weighters.tensors import parted
 
 logger = logging.getLogger(__name__)
@@ -202,31 +202,8 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     if isinstance(weighter, MiniBatchWeighter):
         remembered = weighter.memory_since_0_1(remembered, found.state.step)
         found = replace(found, state=replace(found.state, weighter_state=remembered))
-    _check_memory(remembered, weighter)
+    check_memory(remembered, weighter)
     return found
-
-
-def _check_memory(memory: Json, weighter: Weighter) -> None:
-    """Raise RecipeError if the stored memory is not one of this weighter's."""
-    if isinstance(weighter, MiniBatchWeighter):
-        # a user's rule may store anything; ours declare the types of their state
-        if type(weighter).__module__.startswith("towpath."):
-            check_weighter_state(
-                object_of(memory, "a memory").get("rule"), weighter.initial_state()
-            )
-    elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
-        check_weighter_state(memory, {"nominal": {}})
-        _check_memory(object_of(memory, "a memory")["nominal"], weighter.nominal)
-    elif isinstance(weighter, Kinds):
-        check_weighter_state(memory, {"step": 0, "rule": weighter.initial_state()})
-    elif isinstance(weighter, Race):
-        # the rest, and the tensors of branches, are checked where the race reads them
-        rules = object_of(memory, "a memory").get("rules")
-        check_weighter_state(rules, {})
-        for name, own in object_of(rules, "memories by rule").items():
-            if name in weighter.rules:
-                check_weighter_state(own, {})
-                _check_memory(own, weighter.rules[name])
 
 
 def _moved(folder: RunFolder) -> TrainingStoppedError:
