@@ -112,7 +112,7 @@ def test_the_audit_of_the_page_finds_the_wrong_assays(done):
     assert found.signal.name == "losses"
     assert {effect.name for effect in found.classes[:2]} == set(WRONG)
     rows = read(done / "to-check.csv")
-    tasks = [row for row in rows if row["kind"] == "task"]
+    tasks = [row for row in rows if row["kind"] == "episode"]
     assert len(tasks) == 5
     for row in tasks:
         files = row["files"].split("; ")

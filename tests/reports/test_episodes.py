@@ -107,7 +107,7 @@ def test_data_that_are_gone_or_changed_are_a_sentence(own_run, tmp_path):
     finally:
         (tmp_path / "elsewhere").rename(gone)
     assert isinstance(said, str)
-    assert "There is no data set" in said
+    assert "Put them back" in said
 
 
 def test_the_report_of_a_single_run_says_its_data_and_its_result(own_run, tmp_path):
