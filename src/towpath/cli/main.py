@@ -34,7 +34,7 @@ from towpath.cli import (
 from towpath.cli.parser import Parser, UsageError, overrides
 from towpath.cli.ranks import refuse_torchrun
 from towpath.data.errors import DownloadError
-from towpath.distributed.stopping import Terminated, exit_code, heeding_sigterm
+from towpath.distributed.stopping import Terminated, exit_code, heeding_sigterm, ignore_sigterm
 from towpath.distributed.torchrun import LostRankError, launched_rank
 from towpath.files import problem
 from towpath.training.allocator import keep_freed_memory
@@ -85,6 +85,16 @@ def _parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _open_closed_streams()
+    try:
+        # until the outcome is told: a signal in between would end the process without a word
+        with heeding_sigterm():
+            return _run(argv)
+    except Terminated:
+        return exit_code()
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run one command, tell how it ended if it failed, and return its exit code."""
     follower = launched_rank() > 0  # only the first rank prints what all would
     width = None if sys.stdout.isatty() else 120
     # no markup: what users call their files and classes is shown as it is, in tables too
@@ -92,14 +102,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, quiet=follower)
     own_errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        with heeding_sigterm():
-            arguments = _parse(sys.argv[1:] if argv is None else argv)
-            logging.basicConfig(level=logging.INFO if arguments.verbose else logging.WARNING)
-            if not getattr(arguments, "shares_tasks", False):
-                refuse_torchrun(arguments.command)
-            keep_freed_memory()
-            arguments.run(arguments, console)
-            sys.stdout.flush()  # raises here, where it is handled, if the reader is gone
+        arguments = _parse(sys.argv[1:] if argv is None else argv)
+        logging.basicConfig(level=logging.INFO if arguments.verbose else logging.WARNING)
+        if not getattr(arguments, "shares_tasks", False):
+            refuse_torchrun(arguments.command)
+        keep_freed_memory()
+        arguments.run(arguments, console)
+        sys.stdout.flush()  # raises here, where it is handled, if the reader is gone
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except ValueError as error:  # DataError, RecipeError, UsageError and options out of range
@@ -119,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         errors.print(one_line(problem(error, error.filename)))
         return 2
     except LostRankError as error:
+        ignore_sigterm()
         own_errors.print(one_line(error))
         return 1
     except Terminated as error:

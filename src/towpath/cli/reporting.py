@@ -9,7 +9,7 @@ from rich.console import Console
 from towpath.cli.board import BoardReporter, require_tensorboard
 from towpath.cli.progress import ConsoleReporter
 from towpath.cli.ranks import resuming_command
-from towpath.distributed.stopping import Terminated, ranks_ended
+from towpath.distributed.stopping import Terminated, ignore_sigterm, ranks_ended
 from towpath.distributed.torchrun import LostRankError, launched_size
 from towpath.training.reporter import Reporter
 
@@ -33,6 +33,7 @@ def reporting(console: Console, out: Path, board: bool = False) -> Iterator[Repo
     try:
         yield reporter
     except LostRankError as error:
+        ignore_sigterm()  # which torchrun is about to send: the sentence must still be told
         raise LostRankError(f"{error}, then go on with: {resuming_command(out)}") from error
     except Terminated:
         if launched_size() > 1:

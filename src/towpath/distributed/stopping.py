@@ -38,6 +38,19 @@ def ranks_ended() -> str:
     )
 
 
+class _Handler:
+    """What SIGTERM calls while it is heeded: it raises `Terminated`, once."""
+
+    def __init__(self) -> None:
+        self.heard = threading.Event()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, signal.SIG_IGN)  # the checkpoint is not cut short by a second one
+        self.heard.set()
+        raise Terminated
+
+
 @contextmanager
 def heeding_sigterm() -> Iterator[None]:
     """Raise `Terminated` once when SIGTERM is received while the block runs.
@@ -47,17 +60,9 @@ def heeding_sigterm() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers
         return
-    heard = threading.Event()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        """Raise `Terminated`, and ignore any further SIGTERM."""
-        del frame
-        signal.signal(number, signal.SIG_IGN)  # the checkpoint is not cut short by a second one
-        heard.set()
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, handle)
-    listening = _listen(heard) if launched_size() > 1 else None
+    handler = _Handler()
+    before = signal.signal(signal.SIGTERM, handler)
+    listening = _listen(handler.heard) if launched_size() > 1 else None
     try:
         yield
     finally:
@@ -65,6 +70,15 @@ def heeding_sigterm() -> Iterator[None]:
             signal.set_wakeup_fd(-1)
             listening.close()
         signal.signal(signal.SIGTERM, before)
+
+
+def ignore_sigterm() -> None:
+    """Ignore SIGTERM until `heeding_sigterm` ends: this process is ending already, by itself.
+
+    Where SIGTERM is not heeded, nothing is changed.
+    """
+    if isinstance(signal.getsignal(signal.SIGTERM), _Handler):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _listen(heard: threading.Event) -> socket.socket:
