@@ -17,6 +17,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from benchmarks import any_shot
 from benchmarks.results import Finished, index, page, remerge
 from towpath import data
 from towpath.runs.comparison import RESULT
@@ -278,6 +279,15 @@ for _share in (40, 0):
         seeds="7",
         overrides=noise(_share / 100, **{"validation.tasks": "400", "validation.every": "150"}),
     )
+for _row in any_shot.rows():
+    EXPERIMENTS[_row.recipe] = Experiment(
+        _row.recipe,
+        _row.weighters,
+        any_shot.STEPS,
+        f"the any-shot table, row {_row.title}, in a shorter form",
+        overrides=any_shot.SHORT_FORM,
+        tests=any_shot.TESTS,
+    )
 
 
 def part_birds(folder: Path) -> None:
@@ -336,9 +346,15 @@ def main() -> None:
             for name in names
             if (folder / name / RESULT).is_file()
         ]
+        table = {row.recipe for row in any_shot.rows()}
+        rows = {done.name: done for done in pages if done.name in table}
+        if rows:
+            any_shot.write_page(rows)
+        pages = [done for done in pages if done.name not in table]
         for done in pages:
             page(done)
-        index(pages, "noise-40", "noise-0")
+        if pages:
+            index(pages, "noise-40", "noise-0")
     else:
         sys.exit(f"Found {command!r}; expected list, run or pages.")
 
