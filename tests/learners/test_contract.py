@@ -12,9 +12,9 @@ from torch.nn import functional
 import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP, Conv4, ResNet10, ResNet18
-from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet, task_loss
+from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet, Ridge, task_loss
 
-EMBEDDING = {"protonet", "proto-maml"}
+EMBEDDING = {"protonet", "proto-maml", "ridge"}
 FAMILY = ["anil", "maml", "meta-sgd"]
 BACKBONES = {
     "conv4": lambda ways: Conv4(1, ways, 16, filters=4),
@@ -207,6 +207,7 @@ SECOND_ORDER = {
     "proto-maml": lambda: ProtoMAML(
         MLP(4, None, (5,), "tanh"), first_order=False, adaptation_steps=2
     ),
+    "ridge": lambda: Ridge(MLP(4, None, (5,), "tanh")),
 }
 
 
@@ -361,4 +362,4 @@ def test_mistakes_are_answered_with_the_remedy():
 
 
 def test_registry_names_every_learner():
-    assert set(LEARNERS) == {"anil", "maml", "meta-sgd", "protonet", "proto-maml"}
+    assert set(LEARNERS) == {"anil", "maml", "meta-sgd", "protonet", "proto-maml", "ridge"}

@@ -31,7 +31,7 @@ TINY: dict[str, Any] = {
 def tiny(weighter: str = "uniform", learner: str = "protonet", **sections: Any) -> Recipe:
     """The tiny recipe with another weighter, learner or section."""
     component: dict[str, Any] = {"name": learner}
-    if learner not in ("protonet",):
+    if learner not in ("protonet", "ridge"):
         component["adaptation_steps"] = 1
     return Recipe.of({**TINY, "learner": component, "weighter": {"name": weighter}, **sections})
 

@@ -6,6 +6,7 @@ from towpath.learners.maml import MAML
 from towpath.learners.meta_sgd import MetaSGD
 from towpath.learners.proto_maml import ProtoMAML
 from towpath.learners.protonet import ProtoNet
+from towpath.learners.ridge import Ridge
 from towpath.losses import LossName as Loss
 from towpath.losses import task_loss
 
@@ -15,6 +16,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "meta-sgd": MetaSGD,
     "proto-maml": ProtoMAML,
     "protonet": ProtoNet,
+    "ridge": Ridge,
 }
 """Learners by the name that a recipe gives them."""
 
@@ -29,5 +31,6 @@ __all__ = [
     "Predictor",
     "ProtoMAML",
     "ProtoNet",
+    "Ridge",
     "task_loss",
 ]
