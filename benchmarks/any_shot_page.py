@@ -6,13 +6,13 @@ It is made of the rows' own pages (their JSON files), as the index is.
 from collections.abc import Sequence
 
 from benchmarks.any_shot import STEPS, TESTS, Row, rows
-from benchmarks.index import Written
+from benchmarks.index import TABLES, Written
 from benchmarks.results import DOCS
 from towpath.recipes.recipe import Recipe
 from towpath.reports.differences import Difference, differences
 from towpath.reports.reruns import paper_recipe
 
-PAGE = DOCS / "any-shot-rows.md"
+PAGE = next(iter(TABLES))
 TEST_SETS = ("mini-imagenet", "cub")
 
 
@@ -41,7 +41,7 @@ def write_any_shot_page() -> None:
     for row in table:
         own = [d for d in changes.get(row.recipe, ()) if d not in common]
         lines += _lines(row, pages.get(row.recipe), _text(own))
-    PAGE.write_text("\n".join(lines) + "\n")
+    (DOCS / f"{PAGE}.md").write_text("\n".join(lines) + "\n")
 
 
 def _lines(row: Row, page: Written | None, differs: str) -> list[str]:

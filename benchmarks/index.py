@@ -21,6 +21,8 @@ from towpath.weighters.sets import REFEREES
 
 README = Path("README.md")
 BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
+TABLES = {"any-shot-rows": "the paper's any-shot table, row by row, in a shorter form"}
+"""pages that are made of other pages"""
 PANELS = ("uniform", "mixture", "tow-targets", "oracle")
 """the panels of the README's picture"""
 
@@ -98,6 +100,9 @@ def index() -> None:
     for done in pages.values():
         for test in done.tests:
             lines += _rows(done, test)
+    for name, about in TABLES.items():
+        if (DOCS / f"{name}.md").is_file():
+            lines.append(f"| [{name}]({name}.md) | {about} | | | |")
     reading = DOCS / "reading.md"
     if reading.exists():
         lines += ["", reading.read_text().strip()]
