@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
                 counted = f"{tasks}{left_out(one.left_out, metric)}"
                 table.add_row(name, result, metric.text(one.worst_tenth), counted)
     console.print(table)
-    for name, one in confusions.items():
-        _show_classes(name, one, console)
+    for name, confusion in confusions.items():
+        _show_classes(name, confusion, console)
     if output is not None:
         _write_classes(confusions, output, console)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")

@@ -100,9 +100,11 @@ def solved(X: Tensor, Y: Tensor, regulariser: Tensor) -> Tensor:
     samples, length = X.shape
     if samples <= length:
         kernel = X @ X.T + regulariser * torch.eye(samples, dtype=X.dtype, device=X.device)
-        return X.T @ torch.linalg.solve(kernel, Y)
+        W: Tensor = X.T @ torch.linalg.solve(kernel, Y)
+        return W
     moments = X.T @ X + regulariser * torch.eye(length, dtype=X.dtype, device=X.device)
-    return torch.linalg.solve(moments, X.T @ Y)
+    W = torch.linalg.solve(moments, X.T @ Y)
+    return W
 
 
 def _with_ones(features: Tensor) -> Tensor:
