@@ -32,6 +32,11 @@ CASES: dict[str, dict[str, Any]] = {
     "fast": {"weighter": {"name": "tow-fast"}},
     "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
+    # learners that draw: the draws of a task know nothing of ranks
+    **{
+        name: {"weighter": {"name": "tow"}, "learner": {"name": name, "adaptation_steps": 1}}
+        for name in ("abml", "bayesian-taml", "mt-net")
+    },
 }
 MORE: dict[str, dict[str, Any]] = {
     "influence": {

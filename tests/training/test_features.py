@@ -63,6 +63,13 @@ def test_a_network_without_a_head_of_that_name_is_refused(trained):
         one.learner.model.head = head
 
 
+def test_a_network_that_is_not_called_as_it_is_is_refused(tmp_path):
+    short = {"steps": 2, "horizon": 2, "meta_batch_size": 2, "checkpoint_every": 2}
+    one = load_run(run(tmp_path / "run", tiny(learner="mt-net", training=short)))
+    with pytest.raises(RecipeError, match="MT-net are transformed"):
+        embedding_of(one)
+
+
 def test_the_file_holds_every_split_with_its_classes_and_groups(features):
     for split in SPLITS:
         images = load("glyphs", split=split, **OPTIONS)

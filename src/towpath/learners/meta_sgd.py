@@ -6,36 +6,23 @@ direction of a step, too.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from towpath.learners.beside import MODEL, ModelBeside, dotless
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
 from towpath.losses import LossName
 
-MODEL, RATES = "model.", "rates."
+RATES = "rates."
 
 
-class ModelWithRates(nn.Module):
-    """A model beside the inner rate of each of its parameters; calling it calls the model."""
+class ModelWithRates(ModelBeside):
+    """A model beside the inner rate of each of its parameters."""
 
     def __init__(self, model: nn.Module, inner_lr: float) -> None:
-        super().__init__()
-        self.model = model
-        self.rates = nn.ParameterDict()
-        for name, parameter in model.named_parameters():
-            # One by one: given a dict, ParameterDict would sort it and lose the model's order.
-            self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Call the model; the rates have no part in its outputs."""
-        outputs: Tensor = self.model(x)
-        return outputs
-
-
-def rate_key(name: str) -> str:
-    """Return the name of a parameter's rate, without the dots that torch forbids there."""
-    return name.replace(".", "/")
+        rates = {name: torch.full_like(p, inner_lr) for name, p in model.named_parameters()}
+        super().__init__(model, rates=rates)
 
 
 class MetaSGD(MAML):
@@ -66,7 +53,7 @@ class MetaSGD(MAML):
         )
         self._own(ModelWithRates(model, inner_lr))
         names = [name for name, _ in model.named_parameters()]
-        self._keys = {name: (MODEL + name, RATES + rate_key(name)) for name in names}
+        self._keys = {name: (MODEL + name, RATES + dotless(name)) for name in names}
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
         weights = {n: params[w] for n, (w, _) in self._keys.items() if n not in self._zero_head}

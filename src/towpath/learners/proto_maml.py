@@ -11,12 +11,10 @@ from torch import Tensor, nn
 
 from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
+from towpath.learners.linear_head import BIAS, WEIGHT, linear_head
 from towpath.learners.maml import MAML
 from towpath.learners.prototypes import prototypes
 from towpath.losses import task_loss
-
-# No parameter of a module can have an empty component in its name.
-WEIGHT, BIAS = "..weight", "..bias"
 
 
 class ProtoMAML(MAML):
@@ -50,8 +48,7 @@ class ProtoMAML(MAML):
 
         def logits(fast: Params, x: Tensor) -> Tensor:
             """Return the logits of x with the adapted body and head."""
-            body = {name: tensor for name, tensor in fast.items() if name not in (WEIGHT, BIAS)}
-            return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
+            return linear_head(self._forward, fast, x)
 
         centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
         initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}

@@ -98,12 +98,12 @@ def solved(X: Tensor, Y: Tensor, regulariser: Tensor) -> Tensor:
         regulariser: lambda, the weight of the squared norm of W; positive.
     """
     samples, length = X.shape
+    identity = torch.eye(min(samples, length), dtype=X.dtype, device=X.device)
+    W: Tensor
     if samples <= length:
-        kernel = X @ X.T + regulariser * torch.eye(samples, dtype=X.dtype, device=X.device)
-        W: Tensor = X.T @ torch.linalg.solve(kernel, Y)
-        return W
-    moments = X.T @ X + regulariser * torch.eye(length, dtype=X.dtype, device=X.device)
-    W = torch.linalg.solve(moments, X.T @ Y)
+        W = X.T @ torch.linalg.solve(X @ X.T + regulariser * identity, Y)
+    else:
+        W = torch.linalg.solve(X.T @ X + regulariser * identity, X.T @ Y)
     return W
 
 

@@ -49,7 +49,7 @@ def measured(graph: Graph, kind: Loss, metrics: Sequence[Metric]) -> TaskMeasure
         kind: the loss function.
         metrics: the metrics to compute.
     """
-    rows, targets = kind.rows(graph.outputs.detach()), graph.targets
+    rows, targets = kind.rows(graph.predictions), graph.targets
     # the targets of a classification may be class probabilities, of which no metric is known
     soft = kind.classifies and targets.is_floating_point()
     classes = rows.shape[-1] if kind.classifies else None

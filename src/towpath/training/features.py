@@ -15,6 +15,7 @@ from torch import nn
 
 from towpath.data import ClassPool
 from towpath.data.feature_file import features_bytes
+from towpath.learners import MTNet
 from towpath.recipes.typed import RecipeError
 from towpath.training.deploy import TrainedLearner
 from towpath.training.place import torch_dtype
@@ -29,8 +30,14 @@ def embedding_of(trained: TrainedLearner) -> nn.Module:
         trained: the run's learner, with the parameters that the run chose.
 
     Raises:
-        RecipeError: if the network has a head that is not its layer `head`.
+        RecipeError: if the network has a head that is not its layer `head`, or is not called as it
+            is.
     """
+    if isinstance(trained.learner, MTNet):
+        raise RecipeError(
+            "The layers of an MT-net are transformed before they are called, so its network alone "
+            "has other features; expected a run of another learner, such as protonet."
+        )
     model = copy.deepcopy(trained.learner.model)
     if not trained.learner.wants_embedding:
         if not isinstance(getattr(model, "head", None), nn.Module):
