@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TrustedOnly,
         Uncertainty,
         Uniform,
+        Windowed,
     )
 
 __version__ = "0.1.0"
@@ -101,6 +102,7 @@ __all__ = [
     "TrustedOnly",
     "Uncertainty",
     "Uniform",
+    "Windowed",
     "backbones",
     "data",
     "distributed",
@@ -159,6 +161,7 @@ __getattr__, __dir__ = exports(
             "Random",
             "Trim",
             "Uniform",
+            "Windowed",
         ),
     },
 )
