@@ -26,12 +26,12 @@ def parameters():
 @pytest.mark.parametrize("clip", CLIPS, ids=str)
 def test_a_gradient_is_clipped_as_torch_clips_it(clip):
     leaves = [torch.nn.Parameter(p) for p in parameters().values()]
-    for i, leaf in enumerate(leaves):
-        leaf.grad = normal(5 + i, *leaf.shape)
-    gradient = torch.cat([leaf.grad.reshape(-1) for leaf in leaves])
-    ours = clip.applied(gradient)
-    CLIPS[clip](leaves)
-    assert_close(ours, torch.cat([leaf.grad.reshape(-1) for leaf in leaves]), 1e-14)
+    gradients = [normal(5 + i, *leaf.shape) for i, leaf in enumerate(leaves)]
+    ours = clip.applied(torch.cat([g.reshape(-1) for g in gradients]))
+    for leaf, g in zip(leaves, gradients, strict=True):
+        leaf.grad = g
+    CLIPS[clip](leaves)  # in place
+    assert_close(ours, torch.cat([g.reshape(-1) for g in gradients]), 1e-14)
 
 
 def test_a_gradient_within_the_bounds_stays_as_it_is_to_the_bit():
@@ -54,7 +54,8 @@ def test_parts_of_the_coordinates_see_the_norm_of_all_of_them(clip):
     dynamics = clipped(tp.Adam(weight_decay=0.1).init(parameters()).dynamics, clip)
     state, g, y = dynamics.initial(normal(3, 10)), normal(4, 10), normal(5, 10)
     reference, after = dynamics.linearise(state, g), dynamics.step(state, g)
-    rows, norms = normal(6, 3, 10), []
+    rows = normal(6, 3, 10)
+    norms: list[torch.Tensor] = []
 
     def total(numbers):
         return numbers + norms.pop(0)

@@ -21,9 +21,9 @@ def test_the_first_steps_are_those_of_momentum_alone():
 def test_the_rectification_begins_where_the_paper_says_and_tends_to_one():
     rule = tp.RAdam(betas=(0.9, 0.999))
     assert [rule.rectification(n) is None for n in range(7)] == [True] * 5 + [False] * 2
-    assert math.isclose(rule.rectification(10**6), 1.0)
-    late = [rule.rectification(n) for n in (6, 60, 600)]
-    assert late == sorted(late)
+    assert math.isclose(rule.rectification(10**6) or 0.0, 1.0)
+    late = [rule.rectification(n) or 0.0 for n in (6, 60, 600)]
+    assert 0 < late[0] < late[1] < late[2] < 1
 
 
 def test_parameters_may_be_on_both_sides_of_the_beginning():

@@ -29,6 +29,7 @@ def test_looking_ahead_leaves_the_scheduler_where_it_is():
         group = optimizer.param_groups[0]
         if step in (0, 3, 5):
             rule = ahead[(0, 5, 3).index(step)]
+            assert isinstance(rule, tp.Adam)
             assert (rule.lr, rule.betas) == (group["lr"], group["betas"])
         optimizer.step()
         scheduler.step()

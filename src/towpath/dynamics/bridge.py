@@ -98,7 +98,7 @@ def _check_hooks(held: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimi
             f"The optimiser has a hook that torch calls at every optimizer.step(); {instead}"
         )
     for name, p in held.items():
-        if p._backward_hooks or p._post_accumulate_grad_hooks:  # type: ignore[attr-defined]
+        if p._backward_hooks or p._post_accumulate_grad_hooks:
             raise ValueError(
                 f"The parameter {name!r} has a hook that torch calls in backward(); {instead}"
             )
