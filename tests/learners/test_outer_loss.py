@@ -31,7 +31,7 @@ def made(name: str, first_order: bool | None) -> Learner:
     kind = LEARNERS[name]
     model = MLP(4, None if kind.wants_embedding else 3, (5,), "tanh").double()
     if first_order is None:
-        return kind(model)  # type: ignore[call-arg]  # the loss has its default
+        return kind(model)  # the loss has its default
     options = {"adaptation_steps": 2, "first_order": first_order}
     return kind(model, **options)  # type: ignore[arg-type]
 
