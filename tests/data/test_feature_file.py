@@ -66,7 +66,7 @@ def test_a_file_of_features_is_no_table_and_no_folder(save):
         load_images(path)
 
 
-WRONG = {
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "labels missing": ({"labels": None}, r"has no array 'labels'; expected features \[N, D\]"),
     "unknown array": ({"classes": LABELS}, r"an array 'classes'; expected features, labels"),
     "unknown split": ({"splits": np.repeat(["train", "tset"], 9)}, r"split 'tset'.*'test'"),

@@ -1,5 +1,7 @@
 """Bayesian TAML against its formulas written out: start, class weights, steps, divergence."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -17,12 +19,15 @@ from towpath.objective.draws import derived_seed
 
 STEPS, SAMPLES, SEED = 3, 2, 5
 SHOTS = (1, 4, 2)
-CONVOLUTIONS = [
+CONVOLUTIONS: list[tuple[str, ...]] = [
     (f"blocks.{i}.conv.weight", f"blocks.{i}.norm.weight", f"blocks.{i}.norm.bias")
     for i in range(4)
 ]
-DENSE = [("layers.0.weight", "layers.0.bias"), ("layers.1.weight", "layers.1.bias")]
-SETTINGS = {
+DENSE: list[tuple[str, ...]] = [
+    ("layers.0.weight", "layers.0.bias"),
+    ("layers.1.weight", "layers.1.bias"),
+]
+SETTINGS: dict[str, Any] = {
     "conv4": (
         lambda: Conv4(1, None, 16, filters=4),
         classification(SHOTS, shape=(1, 16, 16)),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from towpath.data import load
+from towpath.data import ClassPool, load
 from towpath.data.registry import load_images
 from towpath.recipes.typed import RecipeError
 from towpath.training import load as load_run
