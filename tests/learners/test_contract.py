@@ -21,12 +21,13 @@ from towpath.learners import (
     MetaSGD,
     ProtoMAML,
     ProtoNet,
+    Ridge,
     task_loss,
 )
 from towpath.losses import loss_named
 from towpath.objective.predicted import Predicted
 
-EMBEDDING = {"bayesian-taml", "protonet", "proto-maml"}
+EMBEDDING = {"bayesian-taml", "protonet", "proto-maml", "ridge"}
 FAMILY = ["anil", "maml", "meta-sgd"]
 INNER_LOOPS = [*FAMILY, "abml", "bayesian-taml", "mt-net", "proto-maml"]
 DRAWING = {"abml", "bayesian-taml", "mt-net"}
@@ -237,6 +238,7 @@ SECOND_ORDER = {
     "proto-maml": lambda: ProtoMAML(
         MLP(4, None, (5,), "tanh"), first_order=False, adaptation_steps=2
     ),
+    "ridge": lambda: Ridge(MLP(4, None, (5,), "tanh")),
 }
 
 
@@ -394,5 +396,6 @@ def test_mistakes_are_answered_with_the_remedy():
 
 def test_registry_names_every_learner():
     assert set(LEARNERS) == {
-        *("abml", "anil", "bayesian-taml", "maml", "meta-sgd", "mt-net", "protonet", "proto-maml")
+        *("abml", "anil", "bayesian-taml", "maml", "meta-sgd", "mt-net", "protonet", "proto-maml"),
+        "ridge",
     }

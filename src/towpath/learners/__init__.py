@@ -9,6 +9,7 @@ from towpath.learners.meta_sgd import MetaSGD
 from towpath.learners.mt_net import MTNet
 from towpath.learners.proto_maml import ProtoMAML
 from towpath.learners.protonet import ProtoNet
+from towpath.learners.ridge import Ridge
 from towpath.losses import LossName as Loss
 from towpath.losses import task_loss
 
@@ -21,6 +22,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "mt-net": MTNet,
     "proto-maml": ProtoMAML,
     "protonet": ProtoNet,
+    "ridge": Ridge,
 }
 """Learners by the name that a recipe gives them."""
 
@@ -38,5 +40,6 @@ __all__ = [
     "Predictor",
     "ProtoMAML",
     "ProtoNet",
+    "Ridge",
     "task_loss",
 ]

@@ -32,8 +32,9 @@ class MetaSGD(MAML):
     dots in the latter. Hand it, not the model, to an optimiser.
 
     Args:
-        model, adaptation_steps, first_order, loss: as for `MAML` (the Meta-SGD paper takes one
-            step, of second order). With `first_order` the rates are still learned.
+        model, adaptation_steps, first_order, loss, zero_head, test_steps: as for `MAML` (the
+            Meta-SGD paper takes one step, of second order). With `first_order` the rates are still
+            learned.
         inner_lr: initial value of every rate.
     """
 
@@ -44,13 +45,17 @@ class MetaSGD(MAML):
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         loss: LossName = "cross_entropy",
+        zero_head: bool = False,
+        test_steps: AdaptationSteps | None = None,
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, loss, zero_head, test_steps
+        )
         self._own(ModelWithRates(model, inner_lr))
         names = [name for name, _ in model.named_parameters()]
         self._keys = {name: (MODEL + name, RATES + dotless(name)) for name in names}
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
-        weights = {name: params[weight] for name, (weight, _) in self._keys.items()}
+        weights = {n: params[w] for n, (w, _) in self._keys.items() if n not in self._zero_head}
         rates = {name: params[rate] for name, (_, rate) in self._keys.items()}
-        return weights, rates
+        return {**weights, **self._zeros(params)}, rates

@@ -23,8 +23,8 @@ class ProtoMAML(MAML):
     Args:
         model: an embedding, from inputs to features `[N, D]` (more dimensions are flattened);
             for our backbones `ways=None`.
-        inner_lr, adaptation_steps, first_order: as for `MAML`; 0 steps give a prototypical
-            network up to a constant in each row of logits.
+        inner_lr, adaptation_steps, first_order, test_steps: as for `MAML`; 0 steps give a
+            prototypical network up to a constant in each row of logits.
     """
 
     wants_embedding = True
@@ -35,8 +35,11 @@ class ProtoMAML(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
+        test_steps: AdaptationSteps | None = None,
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
+        )
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Start the head from the class prototypes, then adapt body and head to the support set."""
@@ -53,7 +56,7 @@ class ProtoMAML(MAML):
             lambda at: task_loss(self.loss, logits(at, support_x), support_y),
             initial,
             dict.fromkeys(initial, self.inner_lr),
-            steps=self.adaptation_steps,
+            steps=self.steps_now,
             first_order=self.first_order,
         )
         return Predictor(lambda query_x: logits(fast, query_x), self.loss)
