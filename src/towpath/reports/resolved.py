@@ -10,7 +10,8 @@ from towpath.data import load_folder
 from towpath.data.registry import SETS, is_own_data, loader_of
 from towpath.learners import LEARNERS
 from towpath.recipes.component import Component
-from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
+from towpath.recipes.components import component_wants_targets, weighter_options
+from towpath.recipes.optimizers import OPTIMIZERS
 from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.weighters import WEIGHTERS
