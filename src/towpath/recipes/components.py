@@ -34,6 +34,14 @@ def _adam(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> Adam:
+    """Make Adam.
+
+    Args:
+        meta_lr: the meta learning rate.
+        betas: the decay rates of the two moments.
+        eps: added to the root of the second moment, so that nothing is divided by 0.
+        weight_decay: factor of the parameters that is added to the gradient.
+    """
     return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay)
 
 
@@ -43,6 +51,14 @@ def _adamw(
     eps: float = 1e-8,
     weight_decay: float = 0.01,
 ) -> Adam:
+    """Make AdamW, whose weight decay bypasses the moments.
+
+    Args:
+        meta_lr: the meta learning rate.
+        betas: the decay rates of the two moments.
+        eps: added to the root of the second moment, so that nothing is divided by 0.
+        weight_decay: factor of the parameters, times the rate, that each step takes away.
+    """
     return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay, decoupled=True)
 
 
@@ -53,6 +69,15 @@ def _sgd(
     nesterov: bool = False,
     weight_decay: float = 0.0,
 ) -> SGD:
+    """Make SGD, with or without momentum.
+
+    Args:
+        meta_lr: the meta learning rate.
+        momentum: the share of the last step's direction that is kept.
+        dampening: the share of a gradient that does not enter the momentum.
+        nesterov: whether to look ahead along the momentum.
+        weight_decay: factor of the parameters that is added to the gradient.
+    """
     return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
 
 
