@@ -14,6 +14,7 @@ ALL = (
     "weighters",
     "scale",
     "predictions",
+    "features",
 )
 
 if __name__ == "__main__":

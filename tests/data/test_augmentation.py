@@ -128,7 +128,7 @@ def test_a_crop_that_could_miss_the_image_and_a_table_are_refused(plain, tmp_pat
     with pytest.raises(DataError, match=r"crop is 28 with images of 28 x 28; expected a padding"):
         augmented(plain, Augmentation(crop=28))
     recipe = assays(write_assays(tmp_path / "t.csv"), augmentation={"flip": True})
-    with pytest.raises(DataError, match=r"t is a table; expected images"):
+    with pytest.raises(DataError, match=r"t holds rows of numbers; expected images"):
         prepare(recipe)
 
 

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from towpath.cli.arguments import Invocation, add_sources
+from towpath.cli.arguments import Invocation, add_force, add_sources
 from towpath.cli.output import add_json, print_json
 from towpath.cli.parser import Commands, UsageError, add_command
+from towpath.files import Output
 from towpath.wording import nearest, say
+
+SHAPE_OF_TASKS = ("ways", "shots", "query", "within_group")
+"""fields of `episodes` that test tasks may have otherwise than training had"""
 
 if TYPE_CHECKING:
     from towpath.recipes.recipe import Recipe
+    from towpath.runs.confusion import Confusion
     from towpath.runs.scores import Score
     from towpath.training.deploy import TrainedLearner
     from towpath.training.setup import Setup
 
-SHAPE_OF_TASKS = ("ways", "shots", "query", "within_group")
-"""fields of `episodes` that test tasks may have otherwise than training had"""
+SHOWN = 5
+"""classes, and pairs of classes, that are shown of each test set"""
 
 
 def add(commands: Commands) -> None:
@@ -38,6 +43,10 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--tasks", type=int, default=600, metavar="N", help="how many tasks of each test set"
     )
+    parser.add_argument(
+        "--classes", metavar="FILE", help="write a CSV file of which classes are taken for which"
+    )
+    add_force(parser, "a CSV file that exists")
     add_sources(parser)
     add_json(parser)
     parser.set_defaults(takes_overrides=True)
@@ -54,6 +63,10 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     path, tasks, call = Path(arguments.folder), arguments.tasks, Invocation.of(arguments)
     if tasks < 2:
         raise UsageError(f"--tasks is {tasks}; expected at least 2 (an interval needs two).")
+    output = None
+    if arguments.classes is not None:
+        output = Output(Path(arguments.classes), arguments.force, option="--classes")
+        output.check()
     trained = load(path, call.allowed)
     recipe = _with_tasks(trained.recipe, arguments.overrides)
     recipe = replace(recipe, validation=replace(recipe.validation, every=0))
@@ -63,6 +76,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     _check_outputs(trained, setup)
     with one_thread_a_task():  # as at the end of the run
         scores = _scores(trained, setup, tasks)
+    confusions = {n: score.confusion for n, score in scores.items() if score.confusion is not None}
+    if output is not None:
+        _write_classes(confusions, output)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     if arguments.json:
         print_json(
@@ -79,6 +95,10 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     changed = "".join(f", {name} {word}" for name, word in arguments.overrides)
     title = f"{path}, parameters of step {trained.step}{changed}"
     console.print(_table(title, scores, tasks))
+    for name, confusion in confusions.items():
+        _show_classes(name, confusion, console)
+    if output is not None:
+        say(console, f"the classes are in {output.path}")
     say(console, f"normalisation: {policy}")
 
 
@@ -142,3 +162,27 @@ def _table(title: str, scores: "dict[str, Score]", tasks: int) -> Table:
             counted = f"{tasks}{left_out(one.left_out, metric)}"
             table.add_row(name, result, metric.text(one.worst_tenth), counted)
     return table
+
+
+def _show_classes(test: str, one: "Confusion", console: Console) -> None:
+    """Say which classes are hardest, and which are taken for others most often."""
+    hardest = [f"{name} {100 * one.accuracy(name):.0f}%" for name in one.worst()[:SHOWN]]
+    say(console, f"hardest classes of {test}: {', '.join(hardest)}")
+    pairs = [
+        f"{pair.true} for {pair.predicted} {100 * pair.count.share:.0f}%"
+        for pair in one.confused()[:SHOWN]
+    ]
+    if pairs:
+        say(console, f"most often taken: {', '.join(pairs)}")
+
+
+def _write_classes(confusions: "dict[str, Confusion]", output: Output) -> None:
+    """Write the CSV file of all test sets; raise UsageError if none has classes."""
+    from towpath.runs.confusion_csv import confusion_csv
+
+    if not confusions:
+        raise UsageError(
+            "--classes asks for classes, and the test tasks of the run have none of their own; "
+            "expected a run on classes of images or features. Leave --classes out."
+        )
+    output.write(confusion_csv(confusions))

@@ -161,10 +161,10 @@ def augmented(tasks: TaskStream, augmentation: Augmentation) -> TaskStream:
     if not augmentation.changes_images:
         return tasks
     pool = tasks.pool
-    if isinstance(pool, TablePool):
+    if isinstance(pool, TablePool) or not pool.of_images:
         raise DataError(
-            f"augmentation is {augmentation} and {pool.name} is a table; expected images, which "
-            "alone can be cropped, mirrored or recoloured. Leave augmentation out."
+            f"augmentation is {augmentation} and {pool.name} holds rows of numbers; expected "
+            "images, which alone can be cropped, mirrored or recoloured. Leave augmentation out."
         )
     if augmentation.crop >= min(pool.image_shape[1:]):
         raise DataError(

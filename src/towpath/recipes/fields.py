@@ -16,6 +16,7 @@ import docstring_parser
 
 from towpath.backbones import BACKBONES
 from towpath.data import SETS, load_folder, load_table
+from towpath.data.feature_file import load_features
 from towpath.learners import LEARNERS
 from towpath.recipes.components import OPTIMIZERS
 from towpath.recipes.mix import MIX
@@ -85,7 +86,7 @@ def _names_of(section: str) -> list[Field]:
     known = f"one of {', '.join(makers(section, own=False))}"
     name = f"{section}.name"
     if section == "data":
-        known = f"{known}, or the path of a folder, archive or table of your own"
+        known = f"{known}, or the path of a folder, archive, table or file of features of your own"
         mix = Field(f"data.{MIX}", "", "a mapping, a word or a list", "null", MIX_MEANING)
         return [Field(name, "", "a word", default.default_factory().name, known), mix]
     if section != "optimizer":
@@ -107,7 +108,11 @@ def makers(section: str, own: bool = True) -> dict[str, Maker]:
         "optimizer": OPTIMIZERS,
         "weighter": {name: entry.make for name, entry in WEIGHTERS.items()},
     }
-    users = {"your own folder": load_folder, "your own table": load_table}
+    users = {
+        "your own folder": load_folder,
+        "your own table": load_table,
+        "your own features": load_features,
+    }
     return {**registries[section], **(users if section == "data" and own else {})}
 
 

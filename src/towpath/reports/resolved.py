@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from towpath.data import load_folder, load_table
-from towpath.data.registry import is_own_table
+from towpath.data import load_folder
+from towpath.data.registry import is_own_data, loader_of
 from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets, weighter_options
 from towpath.recipes.fields import FOLLOWS, makers
@@ -73,7 +73,7 @@ def _defaults(section: str, name: str) -> dict[str, object]:
         return dict(known.options) if known else {}
     make = makers(section).get(name)
     if make is None and section == "data":
-        make = load_table if is_own_table(name) else load_folder
+        make = loader_of(name) if is_own_data(name) else load_folder
     if make is None:
         return {}
     return {
