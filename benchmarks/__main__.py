@@ -12,6 +12,8 @@ ALL = (
     "memory",
     "data",
     "weighters",
+    "race_cost",
+    "race_errors",
     "scale",
     "predictions",
     "features",

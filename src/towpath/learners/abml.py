@@ -10,8 +10,8 @@ The outer loss of the task, with a prior on the prior that counts once for M tas
     (1/L) sum_l CE_query(mu_K + sigma_K e_l) + w KL(q_K || p)
         + (w/M) sum_i [ -log N(mu_i; 0, 1) - log Gamma(sigma_i^-2; 1, 0.01) ]
 
-without the constants of the two densities, which would hide the loss (4 a weight) and change no
-gradient: `mu^2 / 2 + 0.01 / sigma^2`. A prediction is the mean of the L softmax outputs.
+without the constants of the two densities, which would hide the loss (5.5 a weight) and change
+no gradient: `mu^2 / 2 + 0.01 / sigma^2`. A prediction is the mean of the L softmax outputs.
 """
 
 import math

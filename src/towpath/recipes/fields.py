@@ -18,8 +18,8 @@ from towpath.backbones import BACKBONES
 from towpath.data import SETS, load_folder, load_table
 from towpath.data.feature_file import load_features
 from towpath.learners import LEARNERS
-from towpath.recipes.components import OPTIMIZERS
 from towpath.recipes.mix import MIX
+from towpath.recipes.optimizers import OPTIMIZERS
 from towpath.recipes.recipe import COMPONENTS, SECTIONS, Probe, Recipe
 from towpath.recipes.typed import described
 from towpath.validation import Range, declared_ranges

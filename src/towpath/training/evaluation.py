@@ -89,15 +89,30 @@ def chosen_metric(recipe: Recipe, loss: Loss) -> Metric | None:
     Raises:
         RecipeError: if the recipe's tasks do not have the metric.
     """
-    if recipe.test.metric == "auto":
+    return suited_metric(recipe.test.metric, "test.metric", recipe, loss)
+
+
+def suited_metric(name: str, option: str, recipe: Recipe, loss: Loss) -> Metric | None:
+    """Return the metric that an option of a recipe names; None for auto.
+
+    Args:
+        name: the option's value.
+        option: the option's dotted name, for messages.
+        recipe: the recipe of the run.
+        loss: the loss of its learner.
+
+    Raises:
+        RecipeError: if the recipe's tasks do not have the metric.
+    """
+    if name == "auto":
         return None
     classes = recipe.episodes.ways if loss.classifies else None
-    metric = metric_named(recipe.test.metric)
+    metric = metric_named(name)
     if not metric.suits(classes):
         kind = "of regression" if classes is None else f"of {classes} classes"
         known = ", ".join(one.name for one in suited(METRICS.values(), classes))
         raise RecipeError(
-            f"test.metric is {metric.name!r}, which tasks {kind} do not have; expected auto or one "
+            f"{option} is {metric.name!r}, which tasks {kind} do not have; expected auto or one "
             f"of {known}."
         )
     return metric
