@@ -65,8 +65,8 @@ def plain_loop(model, stepping, windows):
     clipped = 0
     for batch in (batch for window in windows for batch in window):
         stepping.optimizer.zero_grad()
-        losses = torch.stack([F.cross_entropy(model(x), y) for x, y in batch])
-        losses.mean().backward()
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+        (torch.stack(losses).sum() / M).backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), stepping.clip_norm)
         clipped += int(norm > stepping.clip_norm)
         stepping.optimizer.step()

@@ -109,10 +109,11 @@ def resume(
     allowed: Collection[str] = (),
     ranks: Ranks = ALONE,
     workers: int | None = None,
+    steps: int | None = None,
 ) -> Summary:
     """Resume a run from its last checkpoint and return the summary.
 
-    A finished run is left as it is.
+    A finished run is left as it is, unless more steps are asked of it.
 
     Args:
         path: the run's folder.
@@ -121,8 +122,9 @@ def resume(
         allowed: packages that classes may be imported from.
         ranks: the processes that share the tasks.
         workers: number of threads, in place of the recipe's; no result depends on it.
+        steps: number of steps to train for in all, if more than the run was begun with.
     """
-    folder, recipe, summary = ranks.first(lambda: _opened(path))
+    folder, recipe, summary = ranks.first(lambda: _opened(path, steps))
     if summary is not None:
         return summary
     with one_thread_a_task():
@@ -143,8 +145,10 @@ def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
     return False
 
 
-def _opened(path: Path) -> tuple[RunFolder, Recipe, Summary | None]:
+def _opened(path: Path, steps: int | None) -> tuple[RunFolder, Recipe, Summary | None]:
     folder = RunFolder.open(path)
+    if steps is not None:
+        folder = folder.with_steps(steps)
     return folder, folder.config()[0], folder.summary() if folder.finished else None
 
 
