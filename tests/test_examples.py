@@ -58,6 +58,7 @@ def test_the_lines_that_towpath_adds_are_marked_and_counted(name):
     assert sum(line.strip().startswith("# before:") for line in lines) >= 3
 
 
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
 def test_a_lightning_callback_of_at_most_30_lines_trains_with_planned_weights():
     text = (EXAMPLES / "lightning_callback.py").read_text(encoding="utf-8")
     callback = next(
