@@ -1,10 +1,11 @@
 """ABML against its formulas written out, with the divergences of torch.distributions."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Gamma, Normal, kl_divergence
 from torch.func import functional_call, grad
 from torch.nn import functional
@@ -13,11 +14,12 @@ import towpath as tp
 from tests.learners.tasks import classification, regression
 from tests.oracles.compare import assert_close
 from towpath.backbones import MLP, Conv4
+from towpath.data.episode import Episode
 from towpath.learners import ABML
 from towpath.objective.draws import derived_seed
 
 RATE, STEPS, SAMPLES, W, M, SEED = 0.05, 3, 4, 0.2, 500, 5
-SETTINGS = {
+SETTINGS: dict[str, tuple[Callable[[], nn.Module], Episode, str]] = {
     "mlp": (lambda: MLP(4, 3, (5,), "tanh"), classification((1, 3, 2)), "cross_entropy"),
     "conv4": (
         lambda: Conv4(1, 3, 16, filters=2),
@@ -26,7 +28,10 @@ SETTINGS = {
     ),
     "regression": (lambda: MLP(4, 2, (5,), "tanh"), regression(), "mse"),
 }
-LOSSES = {"cross_entropy": functional.cross_entropy, "mse": functional.mse_loss}
+LOSSES: dict[str, Callable[..., Tensor]] = {
+    "cross_entropy": functional.cross_entropy,
+    "mse": functional.mse_loss,
+}
 Weights = dict[str, Tensor]
 
 
@@ -57,14 +62,16 @@ class ByHand:
             for _ in range(STEPS + 1)
         ]
 
-    def outputs(self, mu: Weights, rho: Weights, noise: Weights, x: Tensor) -> Tensor:
+    def outputs(self, q: tuple[Weights, Weights], noise: Weights, x: Tensor) -> Tensor:
+        mu, rho = q
         weights = {name: mu[name] + rho[name].exp() * noise[name] for name in mu}
         return functional_call(self.model, weights, (x,))
 
     @staticmethod
     def divergence(q: tuple[Weights, Weights], p: tuple[Weights, Weights]) -> Tensor:
         pairs = [[Normal(mu[n], rho[n].exp()) for n in mu] for mu, rho in (q, p)]
-        return sum(kl_divergence(a, b).sum() for a, b in zip(*pairs, strict=True))
+        each = [kl_divergence(a, b).sum() for a, b in zip(*pairs, strict=True)]
+        return torch.stack(each).sum()
 
     def posterior(self, params: Weights) -> tuple[Weights, Weights]:
         names = [name for name, _ in self.model.named_parameters()]
@@ -73,10 +80,10 @@ class ByHand:
 
         def support_loss(q, noise):
             losses = [
-                self.loss(self.outputs(*q, each, self.task.support_x), self.task.support_y)
+                self.loss(self.outputs(q, each, self.task.support_x), self.task.support_y)
                 for each in noise
             ]
-            return sum(losses) / SAMPLES + W * self.divergence(q, (mu_0, rho_0))
+            return torch.stack(losses).mean() + W * self.divergence(q, (mu_0, rho_0))
 
         q = (dict(mu_0), dict(rho_0))
         for step in range(STEPS):
@@ -91,7 +98,7 @@ class ByHand:
     def __call__(self, params: Weights) -> Tensor:
         q = self.posterior(params)
         losses = [
-            self.loss(self.outputs(*q, each, self.task.query_x), self.task.query_y)
+            self.loss(self.outputs(q, each, self.task.query_x), self.task.query_y)
             for each in self.noise[STEPS]
         ]
         mu, rho = self.prior
@@ -103,7 +110,9 @@ class ByHand:
         )
         constant = P * (0.5 * math.log(2 * math.pi) - math.log(0.01))
         return (
-            sum(losses) / SAMPLES + W * self.divergence(q, self.prior) + W / M * (hyper - constant)
+            torch.stack(losses).mean()
+            + W * self.divergence(q, self.prior)
+            + W / M * (hyper - constant)
         )
 
 
@@ -127,7 +136,7 @@ def test_a_prediction_is_the_mean_over_draws_from_the_posterior(setting):
     by_hand = ByHand(learner, setting, False, SEED)
     task = SETTINGS[setting][1]
     q = by_hand.posterior(params)
-    rows = torch.stack([by_hand.outputs(*q, n, task.query_x) for n in by_hand.noise[STEPS]])
+    rows = torch.stack([by_hand.outputs(q, n, task.query_x) for n in by_hand.noise[STEPS]])
     expected = (rows if learner.loss == "mse" else rows.softmax(-1)).mean(0)
     torch.manual_seed(SEED)
     predictor = learner.adapt(params, task.support_x, task.support_y)

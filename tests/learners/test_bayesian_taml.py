@@ -1,5 +1,7 @@
 """Bayesian TAML against its formulas written out: start, class weights, steps, divergence."""
 
+from collections.abc import Callable, Sequence
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -12,6 +14,7 @@ from tests.learners.tasks import classification
 from tests.learners.test_support_encoder import by_hand as posteriors_of
 from tests.oracles.compare import assert_close
 from towpath.backbones import MLP, Conv4
+from towpath.data.episode import Episode
 from towpath.learners import BayesianTAML
 from towpath.objective.draws import derived_seed
 
@@ -22,7 +25,7 @@ CONVOLUTIONS = [
     for i in range(4)
 ]
 DENSE = [("layers.0.weight", "layers.0.bias"), ("layers.1.weight", "layers.1.bias")]
-SETTINGS = {
+SETTINGS: dict[str, tuple[Callable[[], nn.Module], Episode, Sequence[Sequence[str]]]] = {
     "conv4": (
         lambda: Conv4(1, None, 16, filters=4),
         classification(SHOTS, shape=(1, 16, 16)),
@@ -67,7 +70,8 @@ class ByHand:
             for _ in range(self.samples)
         ]
 
-    def logits(self, theta, head, x):
+    def logits(self, both, x) -> Tensor:
+        theta, head = both
         return functional_call(self.model, theta, (x,)) @ head["weight"].T + head["bias"]
 
     def adapted(self, params, drawn):
@@ -95,7 +99,7 @@ class ByHand:
         share = drawn["omega"].exp() / drawn["omega"].exp().sum()
 
         def support_loss(both):
-            log_p = self.logits(*both, self.task.support_x).log_softmax(1)
+            log_p = self.logits(both, self.task.support_x).log_softmax(1)
             total = 0
             for c in range(C):
                 of_class = -sum(log_p[j, c] for j in range(len(y)) if y[j] == c)
@@ -114,17 +118,17 @@ class ByHand:
 
     def outputs(self, params) -> list[Tensor]:
         draws = self.draws(self.balances(params))
-        return [self.logits(*self.adapted(params, d), self.task.query_x) for d in draws]
+        return [self.logits(self.adapted(params, d), self.task.query_x) for d in draws]
 
     def __call__(self, params) -> Tensor:
         outputs = self.outputs(params)
         losses = [functional.cross_entropy(each, self.task.query_y) for each in outputs]
-        divergence = sum(
+        divergences = [
             kl_divergence(Normal(mean, std), Normal(0.0, 1.0)).sum()
             for mean, std in self.balances(params).values()
-        )
+        ]
         samples = len(self.task.support_y) + len(self.task.query_y)
-        return sum(losses) / len(losses) + divergence / samples
+        return torch.stack(losses).mean() + torch.stack(divergences).sum() / samples
 
 
 @pytest.mark.parametrize("first_order", [True, False])

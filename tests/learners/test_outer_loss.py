@@ -2,6 +2,7 @@
 draws that are a function of (seed, task) alone, whatever the workers."""
 
 from inspect import signature
+from typing import Any
 
 import pytest
 import torch
@@ -30,10 +31,12 @@ def made(name: str, first_order: bool | None) -> Learner:
     torch.manual_seed(0)
     kind = LEARNERS[name]
     model = MLP(4, None if kind.wants_embedding else 3, (5,), "tanh").double()
-    if first_order is None:
-        return kind(model)  # type: ignore[call-arg]  # the loss has its default
-    options = {"adaptation_steps": 2, "first_order": first_order}
-    return kind(model, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {}
+    if first_order is not None:
+        options = {"adaptation_steps": 2, "first_order": first_order}
+    learner = kind(model, **options)
+    learner.module.double()
+    return learner
 
 
 def predicted(learner: Learner, params, task, index: int) -> Predicted:
