@@ -62,6 +62,10 @@ class BoardReporter:
         """Pass the decision of a race on without writing a scalar."""
         self.other.raced(step, race)
 
+    def noted(self, step: int, note: str) -> None:
+        """Pass what was noticed on without writing a scalar."""
+        self.other.noted(step, note)
+
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Write the mean score on the validation tasks, and each metric that it has beside it."""
         self._writer.add_scalar("validation/score", score.mean, step)

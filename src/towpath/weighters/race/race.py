@@ -313,7 +313,15 @@ class Race:
         )
 
     def _look(self, heat: Heat, call: _Call, plans: Mapping[str, Plan]) -> float:
-        """Score every arm on the judges; return the work, in mini-batch evaluations."""
+        """Score every arm on the judges; return the work, in mini-batch evaluations.
+
+        Where judges were left out since the look before, earlier looks are forgotten: they are
+        partly those of tasks that are not trusted any more.
+        """
+        rows = list(heat.scores.values())
+        if any(len(look) != len(call.judges) for arm in rows for look in arm):
+            for arm in rows:
+                arm.clear()
         look = len(next(iter(heat.scores.values())))
         tasks = dealt(call.judges, look, self.deals)
         for name, plan in plans.items():
