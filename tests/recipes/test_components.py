@@ -14,9 +14,9 @@ from towpath.recipes.components import (
     make_learner,
     make_weighter,
     named,
-    optimizer_options,
     weighter_options,
 )
+from towpath.recipes.optimizers import optimizer_options
 from towpath.recipes.typed import RecipeError
 from towpath.weighters import TOW, WEIGHTERS, FineTune, MiniBatch, MiniBatchWeighter, Mixture
 from towpath.weighters.rules.memory import Memory

@@ -18,7 +18,9 @@ from .children import INTERRUPT, KILL, TERMINATE, Fate
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
 EVERY_WEIGHTER = [(weighter, "protonet") for weighter in WEIGHTERS]
-EVERY_LEARNER = [(weighter, learner) for weighter in ("uniform", "tow") for learner in LEARNERS]
+EVERY_LEARNER = [
+    (weighter, learner) for weighter in ("uniform", "tow", "tow-targets") for learner in LEARNERS
+]
 PAIRS = list(dict.fromkeys(EVERY_WEIGHTER + EVERY_LEARNER))
 ALL_PAIRS = [(weighter, learner) for weighter in WEIGHTERS for learner in LEARNERS]
 
@@ -74,6 +76,14 @@ def test_a_stopped_run_ends_equal_for_every_pair_and_every_way(tmp_path, weighte
     [
         {"optimizer": {"name": "sgd", "meta_lr": 0.1, "momentum": 0.9}},
         {"optimizer": {"name": "adamw", "meta_lr": 0.01}},
+        {
+            "optimizer": {
+                "name": "rmsprop",
+                "meta_lr": 0.01,
+                "clip_norm": 0.5,
+                "schedule": {"name": "cosine", "warmup": 5},
+            }
+        },
         {"threads": 2},
         {"validation": {"tasks": 3, "every": 2, "patience": 12}},
         {"validation": {"every": 0}},

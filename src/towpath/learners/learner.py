@@ -7,6 +7,11 @@ the name of the loss of its outputs. Everything else is `predictor(query_x)`:
     outputs = learner(params, episode)      # [Q, ways] logits, or [Q, C] for regression
             = learner.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
 
+Two kinds of learners have more to say of a task, and their predictors say it. One that averages
+over S random draws returns outputs `[Q, ways, S]` (`Predictor.sampled`); the loss is the mean over
+the draws, a prediction the mean of their probabilities. One whose outer loss has a term that is not
+a loss of the outputs, such as a divergence from a prior, adds it as `Predictor.penalty`.
+
 `params` is a dict with the names of `learner.module.named_parameters()`; its tensors may be the
 module's own parameters, leaves, results of other computations, float64, or require no gradient.
 
@@ -17,6 +22,10 @@ recorded, and `plan.apply_` writes them. Every forward pass in train mode counts
 steps on the support set and those on the query set, and both for a prototypical network.
 `functional_call` swaps tensors inside the module during a pass, so each thread that calls a learner
 needs a `copy.deepcopy` of it; no state is kept on the learner between calls.
+
+A learner that draws takes its numbers from torch's own generator, and all of them in `adapt`, so
+that a predictor answers equal questions equally. The objective seeds the generator for each task
+(`towpath.objective.draws`).
 """
 
 from abc import ABC, abstractmethod
@@ -40,6 +49,12 @@ class Predictor:
 
     outputs: Callable[[Tensor], Tensor]
     loss: LossName
+    penalty: Callable[[int], Tensor] | None = None
+    """(number of query samples) -> scalar that is added to the task's loss, differentiable in the
+    meta-parameters. Gradients and Hessian products include it; the Gauss-Newton matrix, which is
+    that of the outputs' loss, leaves its curvature out."""
+    sampled: bool = False
+    """whether outputs have a last dimension of S random draws, `[Q, ways, S]`"""
 
     def __call__(self, query_x: Tensor) -> Tensor:
         """Return query outputs `[Q, ...]`, differentiable in the meta-parameters."""
@@ -47,9 +62,14 @@ class Predictor:
 
     @torch.no_grad()
     def predict(self, query_x: Tensor) -> Tensor:
-        """Return class probabilities `[Q, ways]`, or the outputs themselves for regression."""
+        """Return class probabilities `[Q, ways]`, or the outputs themselves for regression.
+
+        Where there are several draws, it is the mean over them.
+        """
         outputs = self.outputs(query_x)
-        return outputs.softmax(-1) if self.loss == "cross_entropy" else outputs
+        if self.loss == "cross_entropy":
+            outputs = outputs.softmax(1 if self.sampled else -1)
+        return outputs.mean(-1) if self.sampled else outputs
 
 
 class Learner(ABC):

@@ -20,6 +20,7 @@ from towpath.losses import Loss
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
+from towpath.objective.predicted import Predicted
 
 Params = Mapping[str, Tensor]
 TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
@@ -33,7 +34,12 @@ class Graph:
 
     leaves: Params
     outputs: Tensor
+    """`[n, ...]`, a row for each query sample and, of a learner that samples, for each draw"""
+    predictions: Tensor
+    """`[Q, ...]`, a row for each query sample, without a graph; where there are several draws, the
+    logarithm of their mean probabilities"""
     targets: Tensor
+    """targets of the predictions"""
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
@@ -54,15 +60,18 @@ class EpisodeFunction:
     def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
         return self.learner(params, episode), episode.query_y
 
-    def with_part(
-        self, params: Params, episode: Any, part: Any
-    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return outputs and targets of the episode and, without a graph, those of its part."""
+    def predicted(self, params: Params, episode: Any) -> Predicted:
+        """Return the predictions for the query set, with what the predictor adds to the loss."""
         predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
-        outputs = predictor(episode.query_x)
+        return Predicted.by(predictor, episode)
+
+    def with_part(self, params: Params, episode: Any, part: Any) -> tuple[Predicted, Predicted]:
+        """Return the predictions for the episode and, without a graph, those for its part."""
+        predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
+        predicted = Predicted.by(predictor, episode)
         # monitoring must not train anything, running statistics included
         with torch.no_grad(), aside():
-            return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
+            return predicted, Predicted.by(predictor, part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,26 +114,28 @@ def forward(
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
             with noted_updates() as updates:
-                (outputs, targets), seen = function.with_part(leaves, task, part)
-            watched = kind.value(*seen)
+                predicted, seen = function.with_part(leaves, task, part)
+            watched = seen.loss(kind)
         else:
             with noted_updates() as updates:
-                outputs, targets = _checked(function(leaves, task))
+                predicted = _predicted(function, leaves, task)
             untangle()
             if part is not None:
                 if seed is not None:
-                    seed_generators(seed, outputs.device)
+                    seed_generators(seed, predicted.outputs.device)
                 with torch.no_grad(), aside():
-                    watched = kind.value(*_checked(function(leaves, part)))
+                    watched = _predicted(function, leaves, part).loss(kind)
                 untangle()
-        loss = kind.value(outputs, targets)
+        loss = predicted.loss(kind)
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
-    accuracy = None
+    accuracy, targets = None, predicted.targets
+    predictions = predicted.predictions(kind)
     if kind.classifies and not targets.is_floating_point():
-        accuracy = hits(kind.rows(outputs.detach()), targets).to(loss.dtype).mean()
-    return Graph(leaves, outputs, targets, loss, accuracy, watched, updates)
+        accuracy = hits(kind.rows(predictions), targets).to(loss.dtype).mean()
+    outputs = predicted.rows_of_draws()
+    return Graph(leaves, outputs, predictions, targets, loss, accuracy, watched, updates)
 
 
 @torch.no_grad()
@@ -228,6 +239,13 @@ def hessian_product(
         gradient, list(leaves.values()), vector, retain_graph=keep, allow_unused=True
     )
     return joined(pieces, leaves)
+
+
+def _predicted(function: TaskFunction, params: Params, task: Any) -> Predicted:
+    """Return what the task function predicts for the task's query set."""
+    if isinstance(function, EpisodeFunction):
+        return function.predicted(params, task)
+    return Predicted(*_checked(function(params, task)))
 
 
 def _checked(result: object) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ are imported only from packages that the caller allows.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -14,7 +14,8 @@ from torch import Tensor
 from towpath.data import TaskShape
 from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
-from towpath.recipes.components import make_learner, make_optimizer
+from towpath.recipes.components import make_learner
+from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.paths import set_label
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
@@ -54,7 +55,7 @@ class TrainedLearner:
         )
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
-        """Adapt to the task of a support set.
+        """Adapt to the task of a support set; a learner that draws does so from the run's seed.
 
         Args:
             support_x: images `[S, C, H, W]` in 0..1, or standardised rows of a table `[S, D]`.
@@ -62,8 +63,10 @@ class TrainedLearner:
         """
         dtype = torch_dtype(self.recipe.dtype)
         targets = support_y.to(dtype) if support_y.is_floating_point() else support_y
-        adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
-        return Predictor(lambda query_x: adapted(query_x.to(dtype)), adapted.loss)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.recipe.seed)
+            adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
+        return replace(adapted, outputs=lambda query_x: adapted(query_x.to(dtype)))
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
@@ -85,7 +88,7 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
     )
     learner.module.to(torch_dtype(recipe.dtype))
     params = learner.parameters()
-    start = TrainState(params, make_optimizer(recipe.optimizer, params))
+    start = TrainState(params, make_optimizer(recipe.optimizer, params, recipe.training.steps))
     found = load_checkpoint(folder.checkpoints, start, Origin.of(folder))
     if found is None:
         raise RecipeError(

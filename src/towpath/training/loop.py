@@ -16,6 +16,7 @@ from pathlib import Path
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
+from towpath.recipes.optimizers import with_whole_schedule
 from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
@@ -82,7 +83,11 @@ def train(
         workers: number of threads, in place of the recipe's; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
-    recipe = replace(recipe, weighter=recipe.weighter.given(**options))
+    recipe = replace(
+        recipe,
+        weighter=recipe.weighter.given(**options),
+        optimizer=with_whole_schedule(recipe.optimizer, recipe.training.steps),
+    )
     recipe = with_lasting_paths(recipe)
     if ranks.first(lambda: _begun_before_a_restart(path, recipe)):
         return resume(

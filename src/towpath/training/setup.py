@@ -32,15 +32,15 @@ from towpath.objective import Objective
 from towpath.recipes.components import (
     data_options,
     make_learner,
-    make_optimizer,
     make_weighter,
 )
 from towpath.recipes.memory import free_memory
+from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training.device import device_named
-from towpath.training.evaluation import chosen_metric
+from towpath.training.evaluation import chosen_metric, suited_metric
 from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_weighter, probe_windows
 from towpath.training.room import require_room
@@ -58,8 +58,9 @@ from towpath.training.trusting import (
     unjudged_note,
     without_trust,
 )
-from towpath.weighters import Weighter, wants_judges, wants_targets
+from towpath.weighters import Race, Weighter, wants_judges, wants_targets
 from towpath.weighters.protocol import check_targets
+from towpath.weighters.race.race import AUTO_METRIC
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +109,11 @@ class Setup:
         return self.place.device
 
     def __post_init__(self) -> None:
-        """Refuse a main metric that the tasks do not have, before anything is trained."""
-        chosen_metric(self.recipe, self.objective.loss)
+        """Refuse metrics that the tasks do not have, before anything is trained."""
+        loss = self.objective.loss
+        chosen_metric(self.recipe, loss)
+        if isinstance(self.weighter, Race):
+            suited_metric(self.weighter.metric, "weighter.metric", self.recipe, loss)
 
     @property
     def metric(self) -> Metric | None:
@@ -200,13 +204,14 @@ def prepare(
     # after the streams, which say better what is wrong with ways or shots than a size does
     require_room(recipe, shape, place.dtype.itemsize, free)
     trusted = trusted_tasks(recipe, weighter, source, place)
-    start = TrainState(params, make_optimizer(recipe.optimizer, params))
+    optimizer = make_optimizer(recipe.optimizer, params, recipe.training.steps)
+    trust = first_trust(recipe, weighter, trusted)
     return Setup(
         recipe=recipe,
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
-        start=replace(start, trust=first_trust(recipe, weighter, trusted)),
+        start=TrainState(params, optimizer, trust=trust),
         windows=Windows(stream, recipe.training.horizon, recipe.training.meta_batch_size),
         trusted=trusted,
         validation=other.validation,
@@ -223,6 +228,8 @@ def prepare(
 def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     """Make the weighter; raise RecipeError if the recipe lacks the trusted tasks that it needs."""
     weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
+    if isinstance(weighter, Race) and weighter.metric == AUTO_METRIC:
+        weighter = replace(weighter, metric=recipe.test.metric)  # judges ask what the test asks
     # a race without judges is its baseline, and needs no more than that
     needy = unjudged(recipe, weighter) or weighter
     if wants_targets(needy) and not recipe.trusted.count:

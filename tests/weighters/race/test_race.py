@@ -188,7 +188,7 @@ def test_an_arm_that_was_dropped_never_hides_one_that_still_runs():
         "favours": [[0.9, 1.0, 1.0]] * 2,
     }
     heat = Heat(8, scores, {"knows": here}, halved=True)
-    record = made.weighter._decide(RaceMemory("uniform"), heat)
+    record = made.weighter.heats.decide(RaceMemory("uniform"), heat)
     assert (record.leader, record.led, record.ended) == ("knows", "uniform", True)
     assert record.share == pytest.approx(0.1), "the level is shared by all that were judged"
     assert record.standings.keys() == {"knows"}
@@ -201,6 +201,16 @@ def test_without_judges_enough_there_is_no_heat(judges):
         plan = made.step(window(i), judges=judges)
         assert plan.race is not None
         assert (plan.race.leader, dict(plan.race.standings)) == ("uniform", {})
+
+
+def test_judges_that_are_left_out_during_a_heat_do_not_decide_it():
+    made, few = training(race()), JUDGES[:-2]
+    plans = [made.step(window(i)) for i in range(4)]  # the heat begins at step 4
+    assert len(made.state["heat"]["scores"]["uniform"][-1]) == len(JUDGES)
+    while not plans[-1].race.ended:
+        plans.append(made.step(window(len(plans)), few))
+    assert plans[-1].race.leader == "knows"
+    assert {one.judges for one in plans[-1].race.standings.values()} == {len(few)}
 
 
 def test_an_arm_that_breaks_leaves_the_heat_and_the_training_is_not_harmed():
