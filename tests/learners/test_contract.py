@@ -12,7 +12,8 @@ from torch.nn import functional
 import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP, Conv4, ResNet10, ResNet18
-from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet, task_loss
+from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet
+from towpath.losses import loss_of
 
 EMBEDDING = {"protonet", "proto-maml"}
 FAMILY = ["anil", "maml", "meta-sgd"]
@@ -71,7 +72,7 @@ ONE_OUTPUT = {
 @pytest.mark.parametrize("name", ONE_OUTPUT)
 def test_cross_entropy_refuses_what_is_no_classification_and_names_the_remedy(name):
     with pytest.raises(ValueError, match=r"Found .*; expected .*loss='mse'"):
-        task_loss("cross_entropy", *ONE_OUTPUT[name])
+        loss_of("cross_entropy").value(*ONE_OUTPUT[name])
 
 
 def test_one_output_under_the_default_loss_is_refused_before_anything_is_trained():
@@ -215,7 +216,7 @@ def test_gradients_and_hessian_products_equal_finite_differences(name):
     torch.manual_seed(0)
     learner = SECOND_ORDER[name]()
     learner.module.double()
-    task = SMOOTH if learner.loss == "cross_entropy" else regression()
+    task = SMOOTH if learner.loss.classifies else regression()
     start = {key: value.detach() for key, value in learner.parameters().items()}
     direction = {key: torch.randn_like(value) for key, value in start.items()}
 
@@ -225,7 +226,7 @@ def test_gradients_and_hessian_products_equal_finite_differences(name):
             for key, value in start.items()
         }
         outputs = learner(params, task)
-        if learner.loss == "mse":
+        if learner.loss.regresses:
             loss = functional.mse_loss(outputs, task.query_y)
         else:
             loss = functional.cross_entropy(outputs, task.query_y)
@@ -352,7 +353,7 @@ def test_mistakes_are_answered_with_the_remedy():
         regressor(params, regression())
     with pytest.raises(ValueError, match=r"torch.int64 targets.*loss='cross_entropy' for labels"):
         regressor(params, SMOOTH)
-    with pytest.raises(ValueError, match="Found loss='l1'; expected 'cross_entropy' or 'mse'"):
+    with pytest.raises(ValueError, match="Found loss='l1'; expected one of bce, cross_entropy"):
         MAML(model, loss="l1")
     with pytest.raises(ValueError, match="Found inner_lr=-1; expected a positive number"):
         MAML(model, inner_lr=-1)

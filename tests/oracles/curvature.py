@@ -32,7 +32,12 @@ def flat_function(fn, params, task):
 
 
 def gauss_newton(fn, params, task, loss, *, functorch=True):
-    """`J'HJ [P, P]`: J of all outputs, H of the mean loss in all outputs.
+    """`J'HJ [P, P]` of a loss by its name."""
+    return dense_gauss_newton(fn, params, task, LOSSES[loss], functorch=functorch)
+
+
+def dense_gauss_newton(fn, params, task, loss, *, functorch=True):
+    """`J'HJ [P, P]`: J of all outputs, H of the loss (outputs, target) in all outputs.
 
     `functorch=False` for functions that write to a module's buffers, which jacrev refuses.
     """
@@ -41,7 +46,7 @@ def gauss_newton(fn, params, task, loss, *, functorch=True):
     J = (
         jacrev(outputs)(x) if functorch else torch.autograd.functional.jacobian(outputs, x)
     ).detach()
-    H = hessian(lambda f: LOSSES[loss](f, target))(at)
+    H = hessian(lambda f: loss(f, target))(at)
     J = J.reshape(-1, len(x))
     return J.T @ H.reshape(len(J), len(J)) @ J
 

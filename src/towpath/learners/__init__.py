@@ -6,8 +6,6 @@ from towpath.learners.maml import MAML
 from towpath.learners.meta_sgd import MetaSGD
 from towpath.learners.proto_maml import ProtoMAML
 from towpath.learners.protonet import ProtoNet
-from towpath.losses import LossName as Loss
-from towpath.losses import task_loss
 
 LEARNERS: dict[str, type[Learner]] = {
     "anil": ANIL,
@@ -23,11 +21,9 @@ __all__ = [
     "LEARNERS",
     "MAML",
     "Learner",
-    "Loss",
     "MetaSGD",
     "Params",
     "Predictor",
     "ProtoMAML",
     "ProtoNet",
-    "task_loss",
 ]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
-from towpath.losses import LossName
+from towpath.losses import LossLike
 
 MODEL, RATES = "model.", "rates."
 
@@ -24,6 +24,8 @@ class ModelWithRates(nn.Module):
         self.model = model
         self.rates = nn.ParameterDict()
         for name, parameter in model.named_parameters():
+            if not parameter.requires_grad:
+                continue  # it does not adapt
             # One by one: given a dict, ParameterDict would sort it and lose the model's order.
             self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
 
@@ -56,14 +58,18 @@ class MetaSGD(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
         self._own(ModelWithRates(model, inner_lr))
-        names = [name for name, _ in model.named_parameters()]
-        self._keys = {name: (MODEL + name, RATES + rate_key(name)) for name in names}
+        self._weight_names = [name for name, _ in model.named_parameters()]
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
-        weights = {name: params[weight] for name, (weight, _) in self._keys.items()}
-        rates = {name: params[rate] for name, (_, rate) in self._keys.items()}
+        frozen = self.frozen()
+        weights = {name: params[MODEL + name] for name in self._weight_names}
+        rates = {
+            name: params[RATES + rate_key(name)]
+            for name in self._weight_names
+            if MODEL + name not in frozen and RATES + rate_key(name) in params
+        }
         return weights, rates

@@ -13,7 +13,7 @@ from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recorda
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.maml import MAML
 from towpath.learners.prototypes import prototypes
-from towpath.losses import task_loss
+from towpath.losses import LossLike, class_loss
 
 # No parameter of a module can have an empty component in its name.
 WEIGHT, BIAS = "..weight", "..bias"
@@ -27,9 +27,11 @@ class ProtoMAML(MAML):
             for our backbones `ways=None`.
         inner_lr, adaptation_steps, first_order: as for `MAML`; 0 steps give a prototypical
             network up to a constant in each row of logits.
+        loss: a loss of class scores, of the inner steps and of the outputs.
     """
 
     wants_embedding = True
+    predicts_numbers = False
 
     def __init__(
         self,
@@ -37,12 +39,13 @@ class ProtoMAML(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
+        loss: LossLike = "cross_entropy",
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
+        super().__init__(model, inner_lr, adaptation_steps, first_order, class_loss(loss))
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Start the head from the class prototypes, then adapt body and head to the support set."""
-        self._check(params)
+        params = self._complete(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def logits(fast: Params, x: Tensor) -> Tensor:
@@ -51,11 +54,12 @@ class ProtoMAML(MAML):
             return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
 
         centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
+        frozen = self.frozen()
         initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}
         fast = gradient_steps(
-            lambda at: task_loss(self.loss, logits(at, support_x), support_y),
+            lambda at: self.loss.value(logits(at, support_x), support_y),
             initial,
-            dict.fromkeys(initial, self.inner_lr),
+            {name: self.inner_lr for name in initial if name not in frozen},
             steps=self.adaptation_steps,
             first_order=self.first_order,
         )

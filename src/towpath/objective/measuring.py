@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from towpath.distributed.ranks import Ranks
-from towpath.losses import Loss
 from towpath.metrics import ACCURACY, LOSS, Metric
 from towpath.objective.task import Graph
 
@@ -13,20 +12,16 @@ Row = list[float | None]
 """the value of each metric on one task; None where the metric does not suit the task"""
 
 
-def measured(graph: Graph, kind: Loss, metrics: Sequence[Metric]) -> Row:
+def measured(graph: Graph, metrics: Sequence[Metric]) -> Row:
     """Return the metrics of a task from its forward pass.
 
     Loss and accuracy come with the pass, in the precision of the model, as training records them.
 
     Args:
         graph: the graph of the forward pass.
-        kind: the loss function.
         metrics: the metrics to compute.
     """
-    rows, targets = kind.rows(graph.outputs.detach()), graph.targets
-    # the targets of a classification may be class probabilities, of which no metric is known
-    soft = kind.classifies and targets.is_floating_point()
-    classes = rows.shape[-1] if kind.classifies else None
+    kind, targets = graph.result.loss, graph.result.targets
 
     def value(metric: Metric) -> float | None:
         """Return the value of one metric, None if it does not suit the task."""
@@ -34,7 +29,16 @@ def measured(graph: Graph, kind: Loss, metrics: Sequence[Metric]) -> Row:
             return float(graph.loss.detach())
         if metric == ACCURACY:
             return None if graph.accuracy is None else float(graph.accuracy)
-        if metric.compute is None or soft or not metric.suits(classes):
+        if metric.compute is None or kind is None or targets is None:
+            return None
+        # the targets of a classification may be class probabilities, of which no metric is known,
+        # and those of a loss of the user's may be anything
+        if kind.classifies == targets.is_floating_point() or not (
+            kind.classifies or kind.regresses
+        ):
+            return None
+        rows = kind.rows(graph.result.outputs.detach())
+        if not metric.suits(rows.shape[-1] if kind.classifies else None):
             return None
         return metric.of(rows, targets)
 

@@ -5,26 +5,26 @@ adaptation and costs one more forward pass of the part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from towpath.curvature.choice import CurvatureKind, CurvatureUsed, choose
 from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.statistics import StatisticsUpdate, noted_updates
-from towpath.losses import Loss
+from towpath.losses import Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
 
 Params = Mapping[str, Tensor]
-TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
-CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
-CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
+TaskFunction = Callable[[Params, Any], Any]
+"""(params, task) -> what `towpath.losses.Losses` reads: (outputs, targets), or the loss itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class Graph:
     """A task's outputs and loss, with the autograd graph that leads to the parameters."""
 
     leaves: Params
-    outputs: Tensor
-    targets: Tensor
+    result: Result
+    """the outputs and targets, with the loss function between them"""
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
@@ -77,13 +77,15 @@ class TaskSaid:
     """`[P]`, diagonal of the curvature"""
     used: frozenset[str]
     """names of the parameters that enter the loss"""
+    curvature: CurvatureUsed = CurvatureUsed.NONE
+    """the kind of curvature that `h` is, and why"""
     watched: Tensor | None = None
     updates: Sequence[StatisticsUpdate] = ()
 
 
 def forward(
     function: TaskFunction,
-    kind: Loss,
+    losses: Losses,
     leaves: Params,
     task: Any,
     index: int,
@@ -94,7 +96,7 @@ def forward(
 
     Args:
         function: the task function.
-        kind: the loss between its outputs and targets.
+        losses: finds the loss between its outputs and targets.
         leaves: the parameters, with gradients required.
         task: the task.
         index: its number in the mini-batch, for error messages.
@@ -105,26 +107,45 @@ def forward(
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
             with noted_updates() as updates:
-                (outputs, targets), seen = function.with_part(leaves, task, part)
-            watched = kind.value(*seen)
+                whole, seen = function.with_part(leaves, task, part)
+            result = _read(losses, whole, leaves)
+            watched = _read(losses, seen, leaves).value()
         else:
             with noted_updates() as updates:
-                outputs, targets = _checked(function(leaves, task))
+                result = _read(losses, function(leaves, task), leaves)
             untangle()
             if part is not None:
                 if seed is not None:
-                    seed_generators(seed, outputs.device)
+                    seed_generators(seed, result.outputs.device)
                 with torch.no_grad(), aside():
-                    watched = kind.value(*_checked(function(leaves, part)))
+                    watched = _read(losses, function(leaves, part), leaves).value()
                 untangle()
-        loss = kind.value(outputs, targets)
+        loss = result.value()
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
-    accuracy = None
-    if kind.classifies and not targets.is_floating_point():
-        accuracy = hits(kind.rows(outputs.detach()), targets).to(loss.dtype).mean()
-    return Graph(leaves, outputs, targets, loss, accuracy, watched, updates)
+    return Graph(leaves, result, loss, _accuracy(result, loss), watched, updates)
+
+
+def _read(losses: Losses, returned: object, leaves: Params) -> Result:
+    """Return the result of a task function, in the precision of the parameters.
+
+    Under autocast the outputs are bfloat16 or float16, in which a mean over samples would lose
+    digits.
+    """
+    result = losses.read(returned)
+    dtype = next(iter(leaves.values())).dtype
+    if result.outputs.dtype in (torch.bfloat16, torch.float16):
+        result = replace(result, outputs=result.outputs.to(dtype))
+    return result
+
+
+def _accuracy(result: Result, loss: Tensor) -> Tensor | None:
+    """Return the accuracy of a task with labels; None for any other task."""
+    kind, targets = result.loss, result.targets
+    if kind is None or targets is None or not kind.classifies or targets.is_floating_point():
+        return None
+    return hits(kind.rows(result.outputs.detach()), targets).to(loss.dtype).mean()
 
 
 @torch.no_grad()
@@ -141,35 +162,41 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
         return function.learner.features(params, task.query_x)
 
 
-def derivatives(
-    graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
-) -> TaskSaid:
+def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) -> TaskSaid:
     """Compute gradient and curvature from the graph of the forward pass.
 
     Args:
         graph: the graph of the forward pass.
-        kind: the loss function.
-        curvature: the kind of diagonal to compute, or "none".
+        curvature: the kind of diagonal that is asked for, or "none".
         probes: the number of random draws of a sketched diagonal.
         seed: the seed of these draws.
     """
-    pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
+    choice = choose(curvature, graph.result)
+    pieces = gradient_pieces(graph, keep=choice.kind != "none", twice=choice.kind == "hutchinson")
     gradient = joined(pieces, graph.leaves)
     h: Tensor | None = None
-    if curvature == "hutchinson":
-        h = hutchinson(
-            lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
-            gradient.detach(),
-            probes=probes,
-            seed=seed,
-        )
-    elif curvature != "none" and not graph.outputs.requires_grad:
+    used = choice.used
+    if choice.kind == "hutchinson":
+        try:
+            h = hutchinson(
+                lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
+                gradient.detach(),
+                probes=probes,
+                seed=seed,
+            )
+        except RuntimeError as error:
+            # asked for, it is the user's to know; chosen by us, a plan without curvature is better
+            if used.as_asked or "not implemented" not in str(error):
+                raise
+            used = CurvatureUsed.NONE_NOT_TWICE
+    elif choice.kind != "none" and not graph.result.outputs.requires_grad:
         h = torch.zeros_like(gradient)
-    elif curvature == "gauss-newton-exact":
-        h = exact(graph.outputs, kind, backward_to(list(graph.leaves.values())))
-    elif curvature == "gauss-newton":
+    elif choice.factor is not None:
         backward = backward_to(list(graph.leaves.values()))
-        h = sketch(graph.outputs, kind, backward, probes=probes, seed=seed)
+        if choice.kind == "gauss-newton-exact":
+            h = exact(choice.factor, backward)
+        else:
+            h = sketch(choice.factor, backward, probes=probes, seed=seed)
     names = zip(graph.leaves, pieces, strict=True)
     return TaskSaid(
         loss=graph.loss.detach(),
@@ -177,6 +204,7 @@ def derivatives(
         gradient=gradient.detach(),
         h=h,
         used=frozenset(name for name, piece in names if piece is not None),
+        curvature=used,
         watched=graph.watched,
         updates=graph.updates,
     )
@@ -185,7 +213,7 @@ def derivatives(
 def losses_alone(graph: Graph) -> TaskSaid:
     """Return the results of a forward pass without gradient and curvature."""
     nothing: frozenset[str] = frozenset()
-    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
+    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, watched=graph.watched)
 
 
 def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
@@ -228,16 +256,3 @@ def hessian_product(
         gradient, list(leaves.values()), vector, retain_graph=keep, allow_unused=True
     )
     return joined(pieces, leaves)
-
-
-def _checked(result: object) -> tuple[Tensor, Tensor]:
-    if (
-        not isinstance(result, tuple)
-        or len(result) != 2
-        or not all(isinstance(part, Tensor) for part in result)
-    ):
-        raise ValueError(
-            f"The task function returned {type(result).__name__}; expected a pair of tensors "
-            "(output, target). Return e.g. `return model_output, labels`."
-        )
-    return result
