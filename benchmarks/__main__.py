@@ -12,8 +12,11 @@ ALL = (
     "memory",
     "data",
     "weighters",
+    "race_cost",
+    "race_errors",
     "scale",
     "predictions",
+    "features",
 )
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Finished comparisons as small pages of the docs; nothing in those pages is typed by hand.
 
 `page` writes docs/results/NAME.md (table, command, agreement, detector), NAME.json (the figures and
-thinned records) and the pictures. `index` writes docs/results/README.md and the table between the
-markers of the project's README, with the picture above it.
+thinned records) and the pictures.
 """
 
 import json
@@ -17,7 +16,7 @@ from matplotlib.figure import Figure
 from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import WEIGHTS, audit
-from towpath.reports.charts.figures import write_figures, write_weights
+from towpath.reports.charts.figures import write_figures
 from towpath.reports.differences import differences
 from towpath.reports.reruns import paper_recipe
 from towpath.reports.sections.paper import TABLE_1
@@ -30,8 +29,6 @@ from towpath.runs.plain import Json, plain_json
 from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
 
 DOCS = Path("docs/results")
-README = Path("README.md")
-BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
 KEPT = (
     "label",
     "seed",
@@ -43,8 +40,6 @@ KEPT = (
     "weight_by_label",
 )
 DETECTOR_STEPS = 100
-SHOWN_FIRST = ("uniform", "exploitation", "tow-targets", "oracle")
-"""the panels of the README's picture"""
 
 
 class Finished:
@@ -83,9 +78,9 @@ class Finished:
         if not found:
             return "-"
         metric = self.result.metric(test)
-        text = _signed(found.pooled, metric)
+        text = signed(found.pooled, metric)
         if len(found.seeds) > 1:
-            text += " (" + ", ".join(_signed(one, metric) for one in found.seeds.values()) + ")"
+            text += " (" + ", ".join(signed(one, metric) for one in found.seeds.values()) + ")"
         return text
 
     def ratio(self, label: str) -> str:
@@ -121,7 +116,7 @@ class Finished:
         ]
 
 
-def _signed(one: PairedDifference, metric: Metric) -> str:
+def signed(one: PairedDifference, metric: Metric) -> str:
     mark = "" if one.excludes_zero else " n.s."
     return f"{metric.shown(one.mean, sign=True)} ±{metric.shown(one.interval)}{mark}"
 
@@ -169,7 +164,8 @@ def page(done: Finished) -> None:
         lines += [f"Asked for and not run yet: {', '.join(missing)}.", ""]
     lines += _agreement(done) + _paper(done)
     lines += _probes(done)
-    pictures = [] if done.name.startswith("knob-") else write_figures(done.folder, result)
+    plain = done.name.startswith(("knob-", "any-shot-"))  # short runs, whose curves say little
+    pictures = [] if plain else write_figures(done.folder, result)
     for picture in pictures:
         shutil.copy(picture, DOCS / f"{done.name}-{picture.name}")
         lines += [f"![{picture.stem}]({done.name}-{picture.name})", ""]
@@ -328,78 +324,3 @@ def _thin(record: StepRecord) -> dict[str, Json]:
     line["weights"] = [round(weight, 4) for weight, _ in own]
     line["wrong"] = [i for i, (_, task) in enumerate(own) if task.get("mislabelled")]
     return line
-
-
-def index(pages: Sequence[Finished], headline: str, beside: str) -> None:
-    """All experiments on one page, and the README's table."""
-    lines = [
-        "# Results",
-        "",
-        "Written by `python -m benchmarks.evidence pages RUNS`; every command is on its page and "
-        "in `python -m benchmarks.evidence list`. Differences to the baseline are paired, in "
-        "points.",
-        "",
-        "| experiment | what | weighter | accuracy | minus baseline |",
-        "|---|---|---|---|---|",
-    ]
-    for done in pages:
-        for test in done.tests:
-            for i, label in enumerate(done.result.weighters):
-                if not done.runs(label):
-                    continue
-                where = f" ({test})" if len(done.tests) > 1 else ""
-                first = f"[{done.name}]({done.name}.md){where}" if i == 0 else ""
-                lines.append(
-                    f"| {first} | {done.about if i == 0 else ''} | {label} | "
-                    f"{done.accuracy(label, test)} | {done.change(label, test)} |"
-                )
-    reading = DOCS / "reading.md"
-    if reading.exists():
-        lines += ["", reading.read_text().strip()]
-    (DOCS / "README.md").write_text("\n".join(lines) + "\n")
-    by_name = {done.name: done for done in pages}
-    if headline in by_name and beside in by_name:
-        noisy, clean = by_name[headline], by_name[beside]
-        _readme(noisy, clean)
-        write_weights(DOCS / "headline.png", noisy.folder, noisy.result, SHOWN_FIRST)
-        _agreements(noisy, clean)
-
-
-def _agreements(noisy: Finished, clean: Finished) -> None:
-    """The distribution of the agreement over windows, with wrong labels and without."""
-    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-    axes = figure.add_subplot()
-    edges = [i / 20 for i in range(-20, 21)]
-    for done, colour, name in (
-        (clean, "#0072B2", "no wrong labels"),
-        (noisy, "#D55E00", "40% wrong labels"),
-    ):
-        axes.hist(done.agreements("tow-targets"), edges, color=colour, alpha=0.6, label=name)
-    axes.set_title("Agreement of the trusted tasks, window by window (tow-targets)")
-    axes.set_xlabel("cosine of what two halves of them ask for")
-    axes.set_ylabel("windows")
-    axes.legend(frameon=False)
-    figure.savefig(DOCS / "agreement.png", dpi=120, metadata={"Software": None})
-
-
-def _readme(noisy: Finished, clean: Finished) -> None:
-    test = noisy.tests[0]
-    rows = [
-        "| weighter | seeds | 40% wrong labels | minus uniform | no wrong labels | minus uniform |",
-        "|---|---|---|---|---|---|",
-    ]
-    for label in noisy.result.weighters:
-        if not noisy.runs(label):
-            continue
-        other = clean.runs(label)
-        seeds = [len(runs) for runs in (noisy.runs(label), other) if runs]
-        counts = str(seeds[0]) if len(set(seeds)) == 1 else ", ".join(map(str, seeds))
-        cells = [label, counts]
-        cells += [noisy.accuracy(label, test), noisy.change(label, test).split(" (")[0]]
-        cells += [clean.accuracy(label, test) if other else "-"]
-        cells += [clean.change(label, test).split(" (")[0] if other else "-"]
-        rows.append(f"| {' | '.join(cells)} |")
-    text = README.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    README.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")

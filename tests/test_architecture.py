@@ -187,7 +187,7 @@ WITHOUT_A_TEST_FILE = {
     "control": 5,
     "curvature": 1,
     "data": 11,
-    "distributed": 2,
+    "distributed": 1,
     "dynamics": 3,
     "grid": 1,
     "learners": 9,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from towpath.cli.main import main
+from towpath.learners import LEARNERS
 from towpath.weighters import WEIGHTERS, guide
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +70,12 @@ def test_the_page_of_weighters_names_them_all_and_shows_how_to_add_one():
     rows = re.findall(r"^\| `([a-z0-9-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == list(WEIGHTERS)
     assert any("class InverseGradient(tp.MiniBatchWeighter)" in block for block in blocks(page))
+
+
+def test_the_page_of_learners_names_them_all():
+    page = (ROOT / "docs" / "learners.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| `(\w+)` \|", page, re.MULTILINE)
+    assert dict(rows) == {name: kind.__name__ for name, kind in LEARNERS.items()}
 
 
 def test_the_tables_of_weighters_are_those_of_the_cards():

@@ -19,6 +19,7 @@ def test_train_writes_the_files_of_a_run_folder(here):
         "checkpoints",
         "summary.json",
         "evaluations.json",
+        "confusion.json",
     }
     config = yaml.safe_load(Path("run/config.yaml").read_text())
     assert (config["seed"], config["device"], config["weighter"]["name"]) == (3, "cpu", "uniform")

@@ -39,6 +39,10 @@ def test_shots_are_fixed_common_or_of_each_class():
     assert {shots[0] for shots in pairs} == {2, 3, 4, 5}
     free = [draw_shots(Draws("t", 0, i), EpisodeSpec(shots="any"), 3) for i in range(60)]
     assert 15 < sum(len(set(shots)) > 1 for shots in free) < 45
+    assert 40 < max(max(shots) for shots in free) <= 50
+    few = [draw_shots(Draws("t", 0, i), EpisodeSpec(shots="any-10"), 3) for i in range(60)]
+    assert {k for shots in few for k in shots} == set(range(1, 11))
+    assert [len(set(shots)) > 1 for shots in few].count(True) > 15
 
 
 def test_rows_are_different_and_shots_give_way_to_the_query():

@@ -32,9 +32,13 @@ CASES: dict[str, dict[str, Any]] = {
     "fast": {"weighter": {"name": "tow-fast"}},
     "fast, coasting": {"weighter": {"name": "tow-fast"}, "horizon": 5},
     "maml": {"weighter": {"name": "tow"}, "learner": {"name": "maml", "adaptation_steps": 1}},
+    # learners that draw: the draws of a task know nothing of ranks
+    **{
+        name: {"weighter": {"name": "tow"}, "learner": {"name": name, "adaptation_steps": 1}}
+        for name in ("abml", "bayesian-taml", "mt-net")
+    },
 }
 MORE: dict[str, dict[str, Any]] = {
-    "gradient-agreement": {"weighter": {"name": "gradient-agreement"}},
     "influence": {
         "weighter": {"name": "opus"},
         "trusted": {"count": 5, "per_batch": 3},
@@ -69,14 +73,25 @@ MORE: dict[str, dict[str, Any]] = {
 
 
 TRUSTED = {"count": 5, "per_batch": 3}
+HEAT = {"first": 2, "length": 4, "looks": 2, "deals": 2}
 RULES: dict[str, dict[str, Any]] = {
-    # one of each kind of exchange: losses, gradients, looks ahead, features, products, draws
-    **{name: {"weighter": {"name": name}} for name in ("famo", "mgda")},
+    **{
+        name: {"weighter": {"name": name}}
+        for name in (
+            *("cvar", "dwa", "exploitation", "famo", "gradient-agreement", "group-dro", "mgda"),
+            *("random", "tr-maml", "trim", "uncertainty"),
+        )
+    },
+    "mixture": {"weighter": {"name": "mixture", "warmup": 0}},
+    "oracle": {
+        "weighter": {"name": "oracle"},
+        "episodes": {**TINY["episodes"], "label_noise": 0.4},
+    },
     **{
         name: {"weighter": {"name": name}, "trusted": TRUSTED}
         for name in (
             *("fine-tune", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda", "doge"),
-            *("nested", "pds", "ats", "kinds"),
+            *("nested", "opus", "pds", "ats", "kinds", "trusted-only", "tow-targets-fast"),
         )
     },
     "differences": {
@@ -93,7 +108,15 @@ RULES: dict[str, dict[str, Any]] = {
         "trusted": TRUSTED,
     },
     "race in a heat": {
-        "weighter": {"name": "auto", "first": 2, "length": 4, "looks": 2, "deals": 2},
+        "weighter": {"name": "auto", **HEAT},
+        "trusted": {"count": 8, "per_batch": 3},
+    },
+    "race of two": {
+        "weighter": {
+            "name": "race",
+            "rules": ["uniform", "trim"],
+            **HEAT,
+        },
         "trusted": {"count": 8, "per_batch": 3},
     },
     "scheduler with an inner loop": {

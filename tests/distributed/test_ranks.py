@@ -14,6 +14,7 @@ from tests.training.runs import Silent, records
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.traffic import Traffic
 from towpath.training import Recipe, train
+from towpath.weighters import WEIGHTERS
 
 from .processes import ended, torchrun
 from .recipes import CASES, MORE, RULES, recipes
@@ -96,6 +97,13 @@ def test_ranks_give_what_one_process_gives_and_send_what_the_formulas_say(
     assert sent["uniform"]["sent"] == expected.uniform_window()
     assert sent["tow"]["sent"] == expected.tow_window(sent["tow"]["trials"])
     assert sent["targets"]["sent"] == expected.targets_window(2, *sent["targets"]["trials"])
+
+
+def test_every_weighter_of_the_registry_has_a_case():
+    named = {
+        case["weighter"]["name"] for case in [*CASES.values(), *MORE.values(), *RULES.values()]
+    }
+    assert set(WEIGHTERS) <= named
 
 
 def test_ranks_give_what_one_process_gives_for_the_rules_of_the_literature(tmp_path):

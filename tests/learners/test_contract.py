@@ -12,11 +12,27 @@ from torch.nn import functional
 import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP, Conv4, ResNet10, ResNet18
-from towpath.learners import ANIL, LEARNERS, MAML, MetaSGD, ProtoMAML, ProtoNet
+from towpath.learners import (
+    ABML,
+    ANIL,
+    LEARNERS,
+    MAML,
+    BayesianTAML,
+    MetaSGD,
+    ProtoMAML,
+    ProtoNet,
+    Ridge,
+)
 from towpath.losses import loss_of
+from towpath.objective.predicted import Predicted
 
-EMBEDDING = {"protonet", "proto-maml"}
+EMBEDDING = {"bayesian-taml", "protonet", "proto-maml", "ridge"}
 FAMILY = ["anil", "maml", "meta-sgd"]
+INNER_LOOPS = [*FAMILY, "abml", "bayesian-taml", "mt-net", "proto-maml"]
+DRAWING = {"abml", "bayesian-taml", "mt-net"}
+"""learners that draw random numbers themselves, all of them in `adapt`"""
+SAMPLING = {"abml": 5, "bayesian-taml": 1}
+"""learners whose outputs have a dimension of draws, with its length"""
 BACKBONES = {
     "conv4": lambda ways: Conv4(1, ways, 16, filters=4),
     "conv4-group": lambda ways: Conv4(1, ways, 16, filters=4, norm="group"),
@@ -27,6 +43,8 @@ BACKBONES = {
         nn.Flatten(), nn.Linear(256, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, ways or 6)
     ),
 }
+DROPPING = {"resnet10", "resnet18"}
+"""backbones with dropout"""
 TASK = classification((1, 3, 2), shape=(1, 16, 16))
 
 
@@ -48,13 +66,20 @@ def test_shape_finite_gradients_and_purity(name, backbone):
     before = copy.deepcopy(learner.module.state_dict())
     params = learner.parameters()
     outputs = seeded(learner, params)
-    assert outputs.shape == (len(TASK.query_y), 3)
+    assert outputs.shape[2:] == ((SAMPLING[name],) if name in SAMPLING else ())
+    assert outputs.shape[:2] == (len(TASK.query_y), 3)
     assert outputs.dtype == torch.float64
-    loss = functional.cross_entropy(outputs, TASK.query_y)
+    torch.manual_seed(7)
+    predictor = learner.adapt(params, TASK.support_x, TASK.support_y)
+    predicted = Predicted.by(predictor, TASK)
+    assert torch.equal(predicted.outputs, outputs)
+    loss = predicted.loss()
     gradients = torch.autograd.grad(loss, list(params.values()))
     assert all(gradient.isfinite().all() for gradient in gradients)
 
     assert torch.equal(seeded(learner, params), outputs)
+    if backbone not in DROPPING:  # no draw is left for the query set
+        assert torch.equal(predictor(TASK.query_x), outputs)
     after = learner.module.state_dict()
     assert all(torch.equal(before[key], after[key]) for key in before)
     assert all(parameter.grad is None for parameter in learner.module.parameters())
@@ -94,11 +119,11 @@ def test_one_output_under_the_default_loss_is_refused_before_anything_is_trained
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_the_generator_is_left_alone_without_dropout(name):
+def test_the_generator_is_left_alone_by_learners_that_draw_nothing(name):
     learner = build(name, "conv4")
     state = torch.get_rng_state()
     learner(learner.parameters(), TASK)
-    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(torch.get_rng_state(), state) == (name not in DRAWING)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -108,47 +133,49 @@ def test_params_are_used_and_not_the_modules_own(name):
     with torch.no_grad():
         for parameter in other.module.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-    outputs = learner(other.parameters(), TASK)
-    assert torch.equal(outputs, other(other.parameters(), TASK))
-    assert not torch.allclose(outputs, learner(learner.parameters(), TASK))
+    outputs = seeded(learner, other.parameters())
+    assert torch.equal(outputs, seeded(other, other.parameters()))
+    assert not torch.allclose(outputs, seeded(learner, learner.parameters()))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_predictor_gives_the_outputs_and_probabilities(name):
     learner = build(name, "conv4")
     params = learner.parameters()
+    outputs = seeded(learner, params)
+    torch.manual_seed(7)
     predictor = learner.adapt(params, TASK.support_x, TASK.support_y)
-    outputs = learner(params, TASK)
     assert torch.equal(predictor(TASK.query_x), outputs)
     probabilities = predictor.predict(TASK.query_x)
     assert not probabilities.requires_grad
-    assert torch.equal(probabilities, outputs.detach().softmax(1))
+    expected = outputs.detach().softmax(1)
+    assert torch.equal(probabilities, expected.mean(-1) if name in SAMPLING else expected)
 
 
 @pytest.mark.parametrize("backbone", ["conv4", "running-statistics"])
 @pytest.mark.parametrize("first_order", [True, False])
-@pytest.mark.parametrize("name", ["maml", "anil", "meta-sgd", "proto-maml"])
+@pytest.mark.parametrize("name", INNER_LOOPS)
 def test_values_are_the_same_with_and_without_an_outer_graph(name, first_order, backbone):
     learner = build(name, backbone, first_order=first_order)
     params = learner.parameters()
-    expected = learner(params, TASK)
+    expected = seeded(learner, params)
     assert expected.requires_grad
 
     detached = {key: value.detach() for key, value in params.items()}
-    without = {"no leaf requires a gradient": learner(detached, TASK)}
+    without = {"no leaf requires a gradient": seeded(learner, detached)}
     with torch.no_grad():
-        without["no_grad"] = learner(params, TASK)
+        without["no_grad"] = seeded(learner, params)
     with torch.inference_mode():
-        without["inference_mode"] = learner(params, TASK)
+        without["inference_mode"] = seeded(learner, params)
         born_there = copy.deepcopy(TASK).to("cpu", torch.float32).to("cpu", torch.float64)
         assert born_there.support_x.is_inference()
-        learner(params, born_there)
+        seeded(learner, params, born_there)
     for where, outputs in without.items():
         assert not outputs.requires_grad, where
         torch.testing.assert_close(outputs, expected.detach(), rtol=1e-12, atol=1e-12, msg=where)
 
 
-@pytest.mark.parametrize("name", ["maml", "anil", "meta-sgd", "proto-maml"])
+@pytest.mark.parametrize("name", INNER_LOOPS)
 def test_predictors_made_without_gradients_carry_no_graph(name):
     learner = build(name, first_order=False)
     with torch.no_grad():
@@ -204,10 +231,13 @@ SECOND_ORDER = {
     ),
     "anil": lambda: ANIL(MLP(4, 3, (5,), "tanh"), first_order=False, adaptation_steps=2),
     "meta-sgd": lambda: MetaSGD(MLP(4, 3, (5,), "tanh"), first_order=False, adaptation_steps=2),
+    "abml": lambda: ABML(MLP(4, 3, (5,), "tanh"), adaptation_steps=2, initial_sigma=0.1),
+    "bayesian-taml": lambda: BayesianTAML(MLP(4, None, (5,), "tanh"), adaptation_steps=2),
     "protonet": lambda: ProtoNet(MLP(4, None, (5,), "tanh")),
     "proto-maml": lambda: ProtoMAML(
         MLP(4, None, (5,), "tanh"), first_order=False, adaptation_steps=2
     ),
+    "ridge": lambda: Ridge(MLP(4, None, (5,), "tanh")),
 }
 
 
@@ -225,11 +255,9 @@ def test_gradients_and_hessian_products_equal_finite_differences(name):
             key: (value + distance * direction[key]).requires_grad_()
             for key, value in start.items()
         }
-        outputs = learner(params, task)
-        if learner.loss.regresses:
-            loss = functional.mse_loss(outputs, task.query_y)
-        else:
-            loss = functional.cross_entropy(outputs, task.query_y)
+        torch.manual_seed(7)
+        predictor = learner.adapt(params, task.support_x, task.support_y)
+        loss = Predicted.by(predictor, task).loss()
         leaves = list(params.values())
         return loss, torch.autograd.grad(loss, leaves, create_graph=create_graph), leaves
 
@@ -271,7 +299,7 @@ def test_regression_improves_with_adaptation(name):
     assert losses[1] < losses[0]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in DRAWING])
 def test_copies_work_in_threads_side_by_side(name):
     learner = build(name, "conv4")
     tasks = [classification((1, 2, 1), shape=(1, 16, 16), seed=seed) for seed in range(6)]
@@ -362,4 +390,7 @@ def test_mistakes_are_answered_with_the_remedy():
 
 
 def test_registry_names_every_learner():
-    assert set(LEARNERS) == {"anil", "maml", "meta-sgd", "protonet", "proto-maml"}
+    assert set(LEARNERS) == {
+        *("abml", "anil", "bayesian-taml", "maml", "meta-sgd", "mt-net", "protonet", "proto-maml"),
+        "ridge",
+    }

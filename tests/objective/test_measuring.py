@@ -12,7 +12,7 @@ from towpath.backbones import MLP
 from towpath.distributed.ranks import Ranks
 from towpath.learners import MAML, ProtoNet
 from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, METRICS, R2, RMSE, ROC_AUC
-from towpath.objective.measuring import shared
+from towpath.objective.measuring import TaskMeasured, shared
 
 ALL = list(METRICS.values())
 
@@ -89,23 +89,59 @@ def test_one_class_in_the_query_is_a_value_that_is_undefined():
 class TwoRanks(Ranks):
     """The first of two ranks, which hears from the other what it is told here."""
 
-    def __init__(self, other):
+    def __init__(self, *others):
         super().__init__(0, 2)
-        self.other = other
+        self.others = iter(others)
 
     def gathered(self, rows, count):
         table = torch.empty(count, rows.shape[1], dtype=rows.dtype)
-        table[0::2], table[1::2] = rows, torch.tensor(self.other, dtype=rows.dtype)
+        table[0::2], table[1::2] = rows, torch.tensor(next(self.others), dtype=rows.dtype)
         return table
+
+
+CPU = torch.device("cpu")
+NO_LABELS = [[0.0, 0.0]]
 
 
 def test_ranks_tell_undefined_from_unsuited():
     # the tasks 0 and 2 are this rank's, the task 1 is the other's
-    own = [[1.0, math.nan, 0.5], [2.0, 0.25, None]]
-    ranks = TwoRanks([[3.0, math.nan, 0.75, 1.0, 1.0, 1.0]])
-    found = shared(own, [LOSS, ROC_AUC, R2], 3, ranks, torch.device("cpu"))
+    own = [TaskMeasured(row, None) for row in ([1.0, math.nan, 0.5], [2.0, 0.25, None])]
+    ranks = TwoRanks([[3.0, math.nan, 0.75, 1.0, 1.0, 1.0]], NO_LABELS)
+    found = shared(own, [LOSS, ROC_AUC, R2], 3, ranks, CPU).metrics
     assert list(found) == [LOSS, ROC_AUC]
     assert found[LOSS] == [1.0, 3.0, 2.0]
     assert [math.isnan(value) for value in found[ROC_AUC]] == [True, True, False]
-    elsewhere = TwoRanks([[3.0, 0.0, 0.75, 1.0, 0.0, 1.0]])
-    assert list(shared(own, [LOSS, ROC_AUC, R2], 3, elsewhere, torch.device("cpu"))) == [LOSS]
+    elsewhere = TwoRanks([[3.0, 0.0, 0.75, 1.0, 0.0, 1.0]], NO_LABELS)
+    assert list(shared(own, [LOSS, ROC_AUC, R2], 3, elsewhere, CPU).metrics) == [LOSS]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_predictions_are_counted_by_label_and_agree_with_the_accuracy(workers):
+    learner = protonet(torch.float64)
+    tasks = [classification((1, 2, 1), query=5, seed=i) for i in range(4)]
+    objective = tp.Objective(learner, workers=workers)
+    found = objective.measure_classes(learner.parameters(), tasks, [ACCURACY])
+    for counts, accuracy, task in zip(found.counts, found.metrics[ACCURACY], tasks, strict=True):
+        predicted = learner(learner.parameters(), task).argmax(1)
+        for label in range(3):
+            own = predicted[task.query_y == label].tolist()
+            assert counts[label] == [own.count(other) for other in range(3)]
+        assert sum(counts[k][k] for k in range(3)) / 15 == pytest.approx(accuracy)
+
+
+def test_tasks_without_common_labels_have_no_counts():
+    learner = protonet(torch.float64)
+    both = [classification((1, 1)), classification((1, 1, 1))]
+    assert tp.Objective(learner).measure_classes(learner.parameters(), both, ALL).counts is None
+    regressor = MAML(MLP(4, 2, hidden=(5,)).double(), adaptation_steps=1, loss="mse")
+    said = tp.Objective(regressor).measure_classes(regressor.parameters(), [regression()], ALL)
+    assert said.counts is None
+
+
+def test_ranks_share_their_counts_in_the_order_of_the_tasks():
+    own = [TaskMeasured([0.5], torch.tensor([[i, 1], [2, 3]])) for i in (7, 9)]
+    told = [[0.5, 1.0]], [[2.0, 2.0]], [[4.0, 5.0, 6.0, 8.0]]
+    found = shared(own, [LOSS], 3, TwoRanks(*told), CPU)
+    assert found.counts == [[[7, 1], [2, 3]], [[4, 5], [6, 8]], [[9, 1], [2, 3]]]
+    others = shared(own, [LOSS], 3, TwoRanks(told[0], [[3.0, 3.0]]), CPU)
+    assert others.counts is None  # the other rank's task has three ways

@@ -41,6 +41,17 @@ def dense_gauss_newton(fn, params, task, loss, *, functorch=True):
 
     `functorch=False` for functions that write to a module's buffers, which jacrev refuses.
     """
+    J, H = _jacobian_and_hessian(fn, params, task, loss, functorch)
+    return J.T @ H @ J
+
+
+def gauss_newton_diagonal(fn, params, task, loss, *, functorch=True):
+    """Diagonal `[P]` of the same matrix, for more parameters than a matrix has room for."""
+    J, H = _jacobian_and_hessian(fn, params, task, LOSSES[loss], functorch)
+    return (J * (H @ J)).sum(0)
+
+
+def _jacobian_and_hessian(fn, params, task, loss, functorch):
     outputs, target, x = flat_function(fn, params, task)
     at = outputs(x).detach()
     J = (
@@ -48,7 +59,7 @@ def dense_gauss_newton(fn, params, task, loss, *, functorch=True):
     ).detach()
     H = hessian(lambda f: loss(f, target))(at)
     J = J.reshape(-1, len(x))
-    return J.T @ H.reshape(len(J), len(J)) @ J
+    return J, H.reshape(len(J), len(J))
 
 
 def loss_hessian(fn, params, task, loss):

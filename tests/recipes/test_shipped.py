@@ -3,6 +3,7 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -12,6 +13,7 @@ from towpath.data.locations import DATA_VARIABLE
 from towpath.recipes import shipped_recipes
 from towpath.recipes.component import Component
 from towpath.recipes.reading import read_recipe
+from towpath.reports.sections import paper
 from towpath.runs.comparison_spec import Contestant
 from towpath.training import train
 from towpath.weighters import WEIGHTERS
@@ -72,11 +74,14 @@ def test_a_shipped_recipe_says_what_it_is_and_names_weighters_that_exist(name):
     assert read_recipe(name, budget="small").training.steps < recipe.training.steps
 
 
+OF_OTHERS = [row.recipe for row in paper.ANY_SHOT_OTHERS]
+"""rows of the any-shot table that the paper took from another one"""
+OWN = [n for n in shipped_recipes() if read_recipe(n).reproduces and n not in OF_OTHERS]
+
+
 def test_the_papers_experiments_have_its_settings():
-    for name in shipped_recipes():
+    for name in OWN:
         recipe = read_recipe(name)
-        if not recipe.reproduces:
-            continue
         omniglot = recipe.data.name == "omniglot"
         assert recipe.training.horizon == 5
         assert recipe.training.meta_batch_size == (10 if omniglot else 5)
@@ -92,10 +97,8 @@ def test_the_papers_experiments_have_its_settings():
 
 def test_the_papers_tow_is_the_faithful_one_in_every_recipe_of_the_paper():
     """Ours, `tow`, stands beside it; an ablation changes one option of the paper's."""
-    for name in shipped_recipes():
+    for name in OWN:
         recipe = read_recipe(name)
-        if not recipe.reproduces:
-            continue
         assert recipe.weighter == Component("tow-faithful"), name
         if name.startswith("ablation"):
             assert all(text.startswith("tow-faithful:") for text in recipe.compare)
@@ -114,10 +117,8 @@ def test_the_study_of_the_exact_value_is_the_papers_maml_on_both_sets():
 
 
 def test_a_recipe_of_the_paper_says_what_the_paper_leaves_open():
-    for name in shipped_recipes():
+    for name in OWN:
         recipe = read_recipe(name)
-        if not recipe.reproduces:
-            continue
         said = recipe.about
         assert "The paper leaves open, and chosen here:" in said
         assert f"{recipe.training.steps:,} steps" in said
@@ -136,3 +137,45 @@ def test_the_study_of_weights_watches_mini_batches_of_different_alphabets():
         assert probes[split].distinct_groups
         assert probes[f"{split}-one-alphabet"].groups == 1
         assert probes[split].meta_batch_size == probes[split].horizon == 5
+
+
+class Setting(NamedTuple):
+    """Length and rate of a training."""
+
+    tasks: int
+    steps: int
+    meta_lr: float
+
+
+OF_THE_METHOD = {
+    "any-shot-mt-net": Setting(4, 60_000, 1e-3),
+    "any-shot-abml": Setting(1, 80_000, 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_a_row_of_the_any_shot_table_that_others_reported_has_their_setting(name):
+    """Lee et al. 2020: one task a step, no weighting, the birds as a second test set. Of MT-net and
+    ABML the settings that their own papers state."""
+    recipe = read_recipe(name)
+    assert recipe.weighter == Component("uniform")
+    expected = OF_THE_METHOD.get(name, Setting(1, 80_000, 1e-4))
+    assert recipe.training.meta_batch_size == expected.tasks
+    assert recipe.training.steps == expected.steps
+    assert recipe.optimizer.options["meta_lr"] == expected.meta_lr
+    assert (recipe.episodes.shots, recipe.episodes.query) == ("any", 15)
+    assert (recipe.test.tasks, recipe.test.also) == (3000, ["cub"])
+    options = recipe.learner.options
+    if "adaptation_steps" in options:
+        assert options["adaptation_steps"] == 5
+        assert options.get("test_steps") == (None if name in OF_THE_METHOD else 10)
+        assert options["first_order"] is False
+    assert "Lee et al. (2020)" in recipe.about
+    assert "chosen here:" in recipe.about
+    assert f"{recipe.training.steps:,} steps" in recipe.about
+
+
+def test_every_row_of_the_any_shot_table_has_a_recipe():
+    rows = [*paper.ANY_SHOT, *(row.recipe for row in paper.ANY_SHOT_OTHERS)]
+    assert len(rows) == 9
+    assert set(rows) <= set(shipped_recipes())

@@ -10,7 +10,6 @@ from tests.reports import synthetic
 from tests.reports.test_page import build, row_of
 from towpath.recipes import shipped_recipes
 from towpath.recipes.reading import read_recipe
-from towpath.recipes.recipe import Recipe
 from towpath.reports import reruns
 from towpath.runs.comparison_spec import SPEC, run_name
 
@@ -142,29 +141,41 @@ def test_studies_of_one_setting_are_joined_and_the_others_stand_apart(tmp_path):
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_other_learners_of_the_any_shot_table_are_filled_once_they_have_a_recipe(
+def test_a_row_that_others_reported_is_filled_by_its_recipe_and_a_shorter_run_stands_beside(
     tmp_path, monkeypatch
 ):
-    text = shipped_recipes()["any-shot-maml"]
-    mapping = yaml.safe_load(text) | {"name": "any-shot-meta-sgd"}
-    mapping["learner"] = {"name": "meta-sgd"}
-    page, _, _ = build_any_shot(tmp_path / "before", read_recipe("any-shot-maml"))
-    assert row_of(page, "Meta-SGD")[3] == "no recipe"
-    assert row_of(page, "Bayesian TAML")[3] == "not in towpath"
-    monkeypatch.setattr(
-        reruns,
-        "shipped_recipes",
-        lambda: {**shipped_recipes(), "any-shot-meta-sgd": yaml.safe_dump(mapping)},
-    )
-    reruns.paper_recipe.cache_clear()
-    try:
-        page, _, _ = build_any_shot(tmp_path / "after", Recipe.of(mapping))
-    finally:
-        reruns.paper_recipe.cache_clear()
+    page, _, _ = build_any_shot(tmp_path / "own", read_recipe("any-shot-meta-sgd"))
     row = row_of(page, "Meta-SGD")
     assert row[2] == "69.95 ±0.20"
     assert row[3][0].isdigit()
     assert row[5][0].isdigit()
+    short = read_recipe("any-shot-meta-sgd", [("episodes.shots", "any-10")])
+    page, _, _ = build_any_shot(tmp_path / "short", short)
+    assert row_of(page, "Meta-SGD")[3] == "not run"
+    changed = row_of(page, "Meta-SGD, changed")
+    assert changed[2] == "–"
+    assert changed[3][0].isdigit()
+    assert "episodes.shots any-10 instead of any" in changed[6]
+    others = {k: v for k, v in shipped_recipes().items() if k != "any-shot-meta-sgd"}
+    monkeypatch.setattr(reruns, "shipped_recipes", lambda: others)
+    reruns.paper_recipe.cache_clear()
+    try:
+        page, _, _ = build_any_shot(tmp_path / "none", read_recipe("any-shot-maml"))
+    finally:
+        reruns.paper_recipe.cache_clear()
+    assert row_of(page, "Meta-SGD")[3] == "no recipe"
+
+
+def test_the_any_shot_rows_that_the_paper_ran_are_filled_by_its_own_setting(tmp_path):
+    recipe = read_recipe("any-shot-maml")
+    write(tmp_path / "runs", recipe, ("uniform", "tow-faithful"), validate=5)
+    page, _, _ = build([tmp_path / "runs"], tmp_path / "paper.html", of_paper=True)
+    rows = {row[1]: row for row in rows_under(page, "MAML, weighted")}
+    assert rows["TOW (tow-faithful)"][2] == "70.02 ±0.24"
+    assert rows["TOW (tow-faithful)"][3][0].isdigit()
+    assert rows["uniform"][2] == "–"  # the plain row is that of others, in their setting
+    assert row_of(page, "MAML")[2] == "66.64 ±0.22"
+    assert row_of(page, "MAML")[3] == "not run"
 
 
 def build_any_shot(path, recipe):

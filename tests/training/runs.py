@@ -31,7 +31,7 @@ TINY: dict[str, Any] = {
 def tiny(weighter: str = "uniform", learner: str = "protonet", **sections: Any) -> Recipe:
     """The tiny recipe with another weighter, learner or section."""
     component: dict[str, Any] = {"name": learner}
-    if learner not in ("protonet",):
+    if learner not in ("protonet", "ridge"):
         component["adaptation_steps"] = 1
     return Recipe.of({**TINY, "learner": component, "weighter": {"name": weighter}, **sections})
 
@@ -81,11 +81,14 @@ def outcome(path: Path) -> dict[str, Any]:
     """Everything of a run that must be reproducible, to the bit."""
     summary = json.loads((path / "summary.json").read_text())
     summary.pop("timing")
+    confusion = path / "confusion.json"
     return {
         "tensors": tensors(path / "checkpoints" / "last.safetensors"),
         "records": records(path),
         "summary": summary,
         "evaluations": (path / "evaluations.json").read_bytes(),
+        # a table's tasks are no classes
+        "confusion": confusion.read_bytes() if confusion.exists() else b"",
     }
 
 

@@ -1,6 +1,7 @@
 """Evaluation says what each task says by itself."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,32 @@ def test_evaluate_says_what_each_task_says_by_itself(workers):
     np.testing.assert_allclose(found.accuracies, hits)
     np.testing.assert_allclose(found.losses, losses, rtol=1e-12)
     assert calls == [SIDE_BY_SIDE, len(tasks)]
+
+
+def test_classes_are_counted_by_name_where_the_tasks_name_them():
+    torch.manual_seed(0)
+    learner = ProtoNet(nn.Sequential(nn.Linear(4, 5), nn.Tanh()).double())
+    names = (("a", "b"), ("b", "c"), ("c", "a"))
+    tasks = [
+        replace(classification((1, 2), seed=i), info={"classes": list(names[i % 3])})
+        for i in range(SIDE_BY_SIDE + 3)
+    ]
+    found = evaluate(tp.Objective(learner), learner.parameters(), tasks).confusion
+    assert found is not None
+    assert found.names == ("a", "b", "c")
+    expected = {name: [0, 0] for name in found.names}
+    for task in tasks:
+        hits = learner(learner.parameters(), task).argmax(1) == task.query_y
+        for label, hit in zip(task.query_y.tolist(), hits.tolist(), strict=True):
+            expected[task.info["classes"][label]][0] += 1
+            expected[task.info["classes"][label]][1] += hit
+    for name, (samples, right) in expected.items():
+        assert found.samples(name) == samples
+        assert found.accuracy(name) == right / samples
+    nameless = evaluate(
+        tp.Objective(learner), learner.parameters(), [*tasks, classification((1, 2))]
+    )
+    assert nameless.confusion is None
 
 
 def linear_regression(tasks: int = SIDE_BY_SIDE + 3):

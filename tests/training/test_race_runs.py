@@ -23,7 +23,7 @@ from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
 RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus", "tow-targets"]
 RACE = {"name": "race", "rules": RULES, "first": 6, "length": 10, "looks": 5, "deals": 2}
-"""heats from step 6 to 16 and from step 24 to 34, in windows of two mini-batches"""
+"""heats from step 6 to 16 and from step 24 to 32, in windows of two mini-batches"""
 TRUSTED = {"count": 9, "per_batch": 2}  # of which three judge
 
 
@@ -73,8 +73,8 @@ def test_every_decision_is_in_the_records(whole):
     found = races(whole)
     assert len(found) == 20
     ended = [race for race in found if race.get("ended")]
-    assert [found.index(race) for race in ended] == [7, 16]
-    assert all(0 < race["share"] <= 0.2 for race in ended)
+    assert [found.index(race) for race in ended] == [7, 15]
+    assert [race["share"] for race in ended] == [0.05, 0.05], "of the level, by four arms"
     assert len(found[5]["dropped"]) == 2, "half of the four other arms"
     for race in ended:
         for standing in race["standings"].values():
@@ -85,6 +85,18 @@ def test_every_decision_is_in_the_records(whole):
     assert all(race["leader"] == "uniform" for race in found[:7])
     read = [line.figures.race for line in read_run(whole).plans]
     assert [race.leader for race in read if race] == [race["leader"] for race in found]
+
+
+def test_judges_are_asked_what_the_test_asks_unless_the_race_says_otherwise(tmp_path):
+    test = {**TINY["test"], "metric": "loss"}
+    short = {**TINY["training"], "steps": 16}
+    asked = run(tmp_path / "asked", raced(test=test, training=short))
+    assert {race["metric"] for race in races(asked) if race.get("standings")} == {"loss"}
+    own = prepare(raced(test=test, weighter={**RACE, "metric": "accuracy"}))
+    assert isinstance(own.weighter, Race)
+    assert own.weighter.metric == "accuracy"
+    with pytest.raises(RecipeError, match=r"weighter\.metric is 'rmse', which tasks of .* classes"):
+        prepare(raced(weighter={**RACE, "metric": "rmse"}))
 
 
 def test_work_counts_losing_arms_and_judges(whole):
@@ -210,7 +222,7 @@ def test_the_terminal_says_who_leads_at_the_end_of_a_heat(tmp_path, whole):
     lines = [line for line in said.getvalue().splitlines() if "lead" in line]
     ends = [race for race in races(whole) if race.get("ended")]
     assert len(lines) == len(ends) == 2
-    for line, step, race in zip(lines, (16, 34), ends, strict=True):
+    for line, step, race in zip(lines, (16, 32), ends, strict=True):
         assert line.startswith(f"step {step}: {race['leader']} ")
         assert "points on 3 judges, t = " in line
 

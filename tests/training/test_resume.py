@@ -18,7 +18,9 @@ from .children import INTERRUPT, KILL, TERMINATE, Fate
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
 EVERY_WEIGHTER = [(weighter, "protonet") for weighter in WEIGHTERS]
-EVERY_LEARNER = [(weighter, learner) for weighter in ("uniform", "tow") for learner in LEARNERS]
+EVERY_LEARNER = [
+    (weighter, learner) for weighter in ("uniform", "tow", "tow-targets") for learner in LEARNERS
+]
 PAIRS = list(dict.fromkeys(EVERY_WEIGHTER + EVERY_LEARNER))
 ALL_PAIRS = [(weighter, learner) for weighter in WEIGHTERS for learner in LEARNERS]
 

@@ -65,6 +65,12 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
             say(console, line)
         say(console, f"{made.count} predictions are in {output.path}")
         return
+    if not trained.shape.of_images:
+        raise UsageError(
+            f"{arguments.folder} was trained on features, and the network that computed them is "
+            "not part of it; expected a run on images or on a table. Predict from Python: "
+            "towpath.load(RUN).adapt(features, labels).predict(new_features)."
+        )
     if arguments.target is not None:
         raise UsageError(
             f"--target is {arguments.target!r}, and {arguments.folder} was trained on images; "

@@ -7,6 +7,8 @@ from towpath.lazy import exports
 if TYPE_CHECKING:
     from towpath.data.episode import Episode
     from towpath.data.errors import DataError, DownloadError
+    from towpath.data.feature_file import load_features
+    from towpath.data.feature_pool import FeaturePool
     from towpath.data.mix import MixedStream, mixed
     from towpath.data.own_folder import load_folder
     from towpath.data.pool import ClassEntry, ClassPool
@@ -32,6 +34,7 @@ __all__ = [
     "Episode",
     "EpisodeSampler",
     "EpisodeSpec",
+    "FeaturePool",
     "MixedStream",
     "Pool",
     "Summary",
@@ -41,6 +44,7 @@ __all__ = [
     "TaskStream",
     "Windows",
     "load",
+    "load_features",
     "load_folder",
     "load_images",
     "load_table",
@@ -57,6 +61,8 @@ __getattr__, __dir__ = exports(
         "towpath.data.episode": ("Episode",),
         "towpath.data.errors": ("DataError", "DownloadError"),
         "towpath.data.mix": ("MixedStream", "mixed"),
+        "towpath.data.feature_file": ("load_features",),
+        "towpath.data.feature_pool": ("FeaturePool",),
         "towpath.data.own_folder": ("load_folder",),
         "towpath.data.pool": ("ClassEntry", "ClassPool"),
         "towpath.data.registry": ("SETS", "load", "load_images", "present"),

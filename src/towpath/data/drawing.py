@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from towpath.data.errors import DataError
 from towpath.data.randomness import Draws
-from towpath.data.spec import ANY_SHOT_HIGH, ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
+from towpath.data.spec import ANY_SHOT_IMBALANCED, ANY_SHOT_LOW, EpisodeSpec
 from towpath.wording import nearest
 
 Members = Mapping[str, tuple[int, ...]]
@@ -67,9 +67,11 @@ def draw_shots(draws: Draws, spec: EpisodeSpec, classes: int) -> list[int]:
         return [spec.shots] * classes
     if isinstance(spec.shots, tuple):
         return [draws.integer(*spec.shots)] * classes
+    high = spec.any_shot_high
+    assert high is not None  # the spec refuses any other text
     if draws.uniform() < ANY_SHOT_IMBALANCED:
-        return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH) for _ in range(classes)]
-    return [draws.integer(ANY_SHOT_LOW, ANY_SHOT_HIGH)] * classes
+        return [draws.integer(ANY_SHOT_LOW, high) for _ in range(classes)]
+    return [draws.integer(ANY_SHOT_LOW, high)] * classes
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,13 @@ from towpath.data.archive import is_archive_name
 from towpath.data.errors import DataError
 
 PICKLE_SUFFIXES = (".pkl", ".pickle", ".p", ".pkl.gz", ".pickle.gz")
+FEATURES_SUFFIX = ".features.npz"
+"""how the name of a file of features ends; other NPZ files are tables"""
+
+
+def is_features_name(name: str) -> bool:
+    """Return whether the file name ends like that of a file of features."""
+    return name.lower().endswith(FEATURES_SUFFIX)
 
 
 def is_pickle_name(name: str) -> bool:

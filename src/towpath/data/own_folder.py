@@ -21,7 +21,7 @@ from towpath.data.build import (
     read_source,
     split_pool,
 )
-from towpath.data.cache import StoredSet
+from towpath.data.cache import StoredClass
 from towpath.data.dealing import deal
 from towpath.data.errors import DataError
 from towpath.data.images import FORMATS, is_grey, is_image_name
@@ -75,7 +75,7 @@ def load_folder(
     reading = Reading("folder", 1, (image_size, image_size), channels or _channels(place))
     whole = read_source(place, reading, find_classes)
     if split in HELD_OUT and not shared_classes:
-        _refuse_shared(place, whole, split)
+        refuse_shared(place, whole.classes, split)
     return split_pool(name or place.name.split(".")[0], whole, split)
 
 
@@ -95,9 +95,15 @@ def file_names(path: str | Path, split: str = "train") -> dict[str, tuple[str, .
     return {each.name: each.files for each in found.listings if split in ("all", each.split)}
 
 
-def _refuse_shared(path: Path, whole: StoredSet, split: str) -> None:
-    """Raise a `DataError` if the split has a class that another split has as well."""
-    splits = _splits_by_class((entry.name, entry.split) for entry in whole.classes)
+def refuse_shared(path: Path, classes: Iterable[StoredClass], split: str) -> None:
+    """Raise a `DataError` if the split has a class that another split has as well.
+
+    Args:
+        path: the user's data, for the message.
+        classes: the classes of all splits.
+        split: the split that is to be loaded.
+    """
+    splits = _splits_by_class((entry.name, entry.split) for entry in classes)
     shared = sorted(name for name, own in splits.items() if split in own and len(own) > 1)
     if shared:
         others = sorted(set().union(*(splits[name] for name in shared)) - {split})

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class ClassPool:
 
     name: str
     split: str
-    images: NDArray[np.uint8] = field(repr=False)  # [N, C, H, W]
+    images: NDArray[Any] = field(repr=False)  # [N, C, H, W] uint8; vectors of a FeaturePool [N, D]
     classes: tuple[ClassEntry, ...] = field(repr=False)
     synthetic: bool = False
     notes: tuple[str, ...] = ()  # for the user: how the loader read the files
@@ -52,12 +52,20 @@ class ClassPool:
     ink_is_one: bool = False
     channels: int = 0  # of the images that `take` returns; 0 for those of the array
 
+    of_images: ClassVar[bool] = True
+    """whether a sample is an image, which can be shown"""
+    whole: ClassVar[float] = 255.0
+    """the stored number that is 1 in an episode"""
+
     def __post_init__(self) -> None:
         if not self.classes:
             raise DataError(
                 f"The {self.split} split of {self.name} has no classes; expected at least one. "
                 "Check the folder, or choose another split."
             )
+        self._check_samples()
+
+    def _check_samples(self) -> None:
         if self.images.dtype != np.uint8 or self.images.ndim != 4:
             raise DataError(
                 f"The images of {self.name} are {self.images.dtype} {list(self.images.shape)}; "
@@ -91,7 +99,7 @@ class ClassPool:
         return [entry.name for entry in self.classes]
 
     @property
-    def input_shape(self) -> tuple[int, int, int]:
+    def input_shape(self) -> tuple[int, ...]:
         """The shape of one input of a network, which is that of an image."""
         return self.image_shape
 
@@ -127,7 +135,7 @@ class ClassPool:
         taken = self._pixels[wanted]
         if entry.rotation:
             taken = np.ascontiguousarray(np.rot90(taken, entry.rotation, axes=(2, 3)))
-        return _in_channels(taken, self.channels or taken.shape[1])
+        return _in_channels(taken, self.channels) if self.channels else taken
 
     def with_channels(self, channels: int) -> "ClassPool":
         """Return the pool with grey images as colour ones (repeated), or colour ones as grey.
@@ -186,14 +194,17 @@ class ClassPool:
         counts = [entry.count for entry in self.classes]
         low, high = min(counts), max(counts)
         each = f"{low}" if low == high else f"{low} to {high}"
-        channels, height, width = self.image_shape
         groups = f" in {len(self.groups)} groups" if len(self.groups) > 1 else ""
         synthetic = " (synthetic)" if self.synthetic else ""
-        colour = "grey" if channels == 1 else "colour"
         return (
             f"{self.name}{synthetic}, {self.split}: {len(self):,} classes{groups}, "
-            f"{each} images each, {sum(counts):,} images of {height}x{width}, {colour}"
+            f"{each} {'images' if self.of_images else 'vectors'} each, {self._samples_text()}"
         )
+
+    def _samples_text(self) -> str:
+        channels, height, width = self.image_shape
+        colour = "grey" if channels == 1 else "colour"
+        return f"{self.image_count:,} images of {height}x{width}, {colour}"
 
 
 def memory_map_path(pool: ClassPool) -> Path | None:

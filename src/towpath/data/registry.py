@@ -8,8 +8,10 @@ from towpath.data.archive import is_archive_name
 from towpath.data.cub import CUB
 from towpath.data.data_set import DataSet
 from towpath.data.errors import DataError
+from towpath.data.feature_file import load_features
 from towpath.data.glyphs import GLYPHS
 from towpath.data.locations import data_root
+from towpath.data.lookup import is_features_name
 from towpath.data.mini_imagenet import MINI_IMAGENET
 from towpath.data.omniglot import OMNIGLOT
 from towpath.data.own_folder import load_folder
@@ -36,7 +38,7 @@ def known(name: str) -> DataSet:
 
 def is_own_folder(name: str) -> bool:
     """Return whether the name is the path of the user's own folder or archive, not a set's name."""
-    if name in SETS or is_table_name(name):
+    if name in SETS or is_table_name(name) or is_features_name(name):
         return False
     path = expanded(name)
     return path.is_dir() or (path.is_file() and is_archive_name(path.name))
@@ -47,34 +49,49 @@ def is_own_table(name: str) -> bool:
     return name not in SETS and is_table_name(name)
 
 
+def is_own_features(name: str) -> bool:
+    """Return whether the name is the path of the user's own features, which need not be there."""
+    return name not in SETS and is_features_name(name)
+
+
+def is_own_data(name: str) -> bool:
+    """Return whether the name is the path of data of the user's own, not a set's name."""
+    return is_own_table(name) or is_own_features(name) or is_own_folder(name)
+
+
 def loader_of(name: str) -> Callable[..., ClassPool | TablePool]:
-    """Return the function that loads a set, or the user's own folder or table.
+    """Return the function that loads a set, or the user's own folder, table or features.
 
     Args:
-        name: a name in `SETS`, or the path of a folder, archive or table of the user's own.
+        name: a name in `SETS`, or the path of a folder, archive, table or file of features of the
+            user's own.
     """
     if is_own_table(name):
         return load_table
+    if is_own_features(name):
+        return load_features
     return load_folder if is_own_folder(name) else known(name).load
 
 
 def load(
     name: str, root: str | Path | None = None, split: str = "train", **options: Any
 ) -> ClassPool | TablePool:
-    """Load the pool of a split of a data set, or of your own folder of images or table.
+    """Load the pool of a split of a data set, or of your own folder of images, table or features.
 
     Args:
-        name: a name in `SETS`, or the path of a folder, archive or table of your own.
+        name: a name in `SETS`, or the path of a folder, archive, table or file of features of your
+            own.
         root: the data folder that has the set; by default the one of `data_root`.
         split: `train`, `validation`, `test`, or (not for omniglot) `all`; of toxcast and of your
             own table also `trusted`.
         **options: options of the set's loader: `rotations=True`, `alphabets=30` (omniglot),
-            `image_size=84` (all but glyphs), `channels=1 or 3` and `shared_classes=True` (your own
-            folder), `drawings`, `seed`, `scripts` (glyphs), `family="NVS"` (toxcast), `tasks`,
-            `features` and the others of `load_table` (your own table).
+            `image_size=84` (all but glyphs), `channels=1 or 3` (your own folder),
+            `shared_classes=True` (your own folder or features), `drawings`, `seed`, `scripts`
+            (glyphs), `family="NVS"` (toxcast), `tasks`, `features` and the others of `load_table`
+            (your own table).
     """
     loader = loader_of(name)
-    place = name if is_own_table(name) or is_own_folder(name) else root
+    place = name if is_own_data(name) else root
     try:
         return loader(place, split, **options)
     except TypeError as error:
@@ -98,8 +115,8 @@ def load_images(
         **options: options of the set's loader.
     """
     pool = load(name, root, split, **options)
-    if not isinstance(pool, ClassPool):
-        raise DataError(f"{name} is a table; expected images. Use `load` for either.")
+    if not isinstance(pool, ClassPool) or not pool.of_images:
+        raise DataError(f"{name} has no images; expected a set of images. Use `load` for any.")
     return pool
 
 

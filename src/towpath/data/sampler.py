@@ -190,7 +190,8 @@ class EpisodeSampler:
     ) -> torch.Tensor:
         taken = [self.take(position, own) for position, own in zip(classes, rows, strict=True)]
         # One pass over the bytes and one over the floats; division keeps 255 at exactly 1.
-        return torch.from_numpy(np.concatenate(taken)).to(torch.float32).div_(255.0)
+        samples = torch.from_numpy(np.concatenate(taken)).to(torch.float32)
+        return samples.div_(self.pool.whole)
 
     def origins(self, position: int, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Return where images of a task are filed rightly: class and row, for each.

@@ -1,6 +1,7 @@
 """The distribution of tasks: ways, shots, query, groups, and labels made wrong on purpose."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -13,6 +14,7 @@ from towpath.wording import nearest
 
 ANY_SHOT_LOW, ANY_SHOT_HIGH = 1, 50  # Lee et al. 2020, and the any-shot section of the paper
 ANY_SHOT_IMBALANCED = 0.5
+_ANY_SHOT = re.compile(r"any(-[1-9][0-9]{0,3})?")
 GROUP_FREQUENCIES = ("auto", "uniform", "size", "zipf")
 
 
@@ -26,7 +28,7 @@ class EpisodeSpec:
         shots: support images a class: a number; a pair `(low, high)`, one k for the whole task,
             uniform, both ends included; or `"any"`, the any-shot setting: with probability 0.5
             every class draws its own k from 1..50, else one k serves all classes, and k is capped
-            by the class's images less the query.
+            by the class's images less the query. `"any-10"` is the same with k from 1..10.
         query: query images a class.
         within_group: the classes of a task come from one group (an alphabet), or from all.
         groups: how often a group is drawn: `"uniform"`; `"size"`, by its number of classes;
@@ -67,10 +69,11 @@ class EpisodeSpec:
         if isinstance(self.shots, list):  # YAML knows no tuples
             object.__setattr__(self, "shots", tuple(self.shots))
         if isinstance(self.shots, str):
-            if self.shots != "any":
+            if _ANY_SHOT.fullmatch(self.shots) is None:
                 raise DataError(
-                    f"shots is {self.shots!r}; expected a number, a pair (low, high) or 'any'. "
-                    "Write shots='any' for the any-shot setting."
+                    f"shots is {self.shots!r}; expected a number, a pair (low, high), 'any' or "
+                    "'any-10'. Write shots='any' for the any-shot setting, 'any-10' for at most "
+                    "10 shots."
                 )
         elif isinstance(self.shots, tuple):
             if len(self.shots) != 2 or self.shots[0] > self.shots[1]:
@@ -118,6 +121,13 @@ class EpisodeSpec:
     def clean(self) -> "EpisodeSpec":
         """The same tasks without any noise."""
         return replace(self, label_noise=0.0)
+
+    @property
+    def any_shot_high(self) -> int | None:
+        """The largest number of shots of the any-shot setting; None for any other setting."""
+        if not isinstance(self.shots, str):
+            return None
+        return int(self.shots.partition("-")[2] or ANY_SHOT_HIGH)
 
     @property
     def fewest_images(self) -> int:

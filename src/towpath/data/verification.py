@@ -4,10 +4,8 @@ from pathlib import Path
 
 from towpath.data.errors import DataError
 from towpath.data.locations import data_root
-from towpath.data.own_folder import load_folder
-from towpath.data.registry import SETS, is_own_folder, is_own_table, present
+from towpath.data.registry import SETS, is_own_data, loader_of, present
 from towpath.data.set_report import Report
-from towpath.data.tables.loading import load_table
 
 
 def verify(name: str, root: str | Path | None = None) -> Report:
@@ -17,8 +15,8 @@ def verify(name: str, root: str | Path | None = None) -> Report:
         name: a name in `SETS`, or the path of a folder, archive or table of your own.
         root: the data folder that has the set; by default the one of `data_root`.
     """
-    if is_own_table(name) or is_own_folder(name):
-        pool = load_table(name, "all") if is_own_table(name) else load_folder(name, "all")
+    if is_own_data(name):
+        pool = loader_of(name)(name, "all")
         return Report(name, (pool.describe(), *pool.notes))
     folder = data_root(root)
     if not present(name, folder):

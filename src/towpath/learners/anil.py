@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from towpath.learners.head import head_names
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
@@ -13,10 +14,9 @@ class ANIL(MAML):
 
     Args:
         model, inner_lr, adaptation_steps, first_order, loss: as for `MAML`.
-        head: name of the layer that adapts, as in `model.named_modules()`: every parameter whose
-            name is `head` or begins with `head + '.'`. None means the layer that owns the last of
-            `model.named_parameters()`, which is the last layer *registered* (`head` in our
-            backbones); name it if that is not the last one in the computation.
+        head: name of the layer that adapts, as in `model.named_modules()`. None means the layer
+            that owns the last of `model.named_parameters()`, which is the last layer *registered*
+            (`head` in our backbones); name it if that is not the last one in the computation.
     """
 
     def __init__(
@@ -29,18 +29,8 @@ class ANIL(MAML):
         head: str | None = None,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
-        names = list(self.parameters())
-        if head is None:
-            head = names[-1].rpartition(".")[0] if names else ""
-        self.head = head
-        self.head_names = tuple(n for n in names if n == head or n.startswith(f"{head}."))
-        if not self.head_names:
-            layers = sorted({name.rpartition(".")[0] for name in names} - {""})
-            raise ValueError(
-                f"Found no parameters of a layer {head!r} in the model; expected a head among "
-                f"{layers}. Pass head='name of the last layer'."
-            )
+        self.head_names = head_names(self.parameters(), head)
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
-        frozen = self.frozen()
-        return params, {name: self.inner_lr for name in self.head_names if name not in frozen}
+        still = self._still()
+        return params, {name: self.inner_lr for name in self.head_names if name not in still}

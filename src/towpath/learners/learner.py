@@ -7,6 +7,11 @@ the loss of its outputs. Everything else is `predictor(query_x)`:
     outputs = learner(params, episode)      # [Q, ways] logits, or [Q, C] for regression
             = learner.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
 
+Two kinds of learners have more to say of a task, and their predictors say it. One that averages
+over S random draws returns outputs `[Q, ways, S]` (`Predictor.sampled`); the loss is the mean over
+the draws, a prediction the mean of their probabilities. One whose outer loss has a term that is not
+a loss of the outputs, such as a divergence from a prior, adds it as `Predictor.penalty`.
+
 `params` is a dict with the names of `learner.module.named_parameters()`; its tensors may be the
 module's own parameters, leaves, results of other computations, float64, or require no gradient.
 Parameters that are frozen in the module (`requires_grad_(False)`) may be left out; an inner loop
@@ -19,6 +24,10 @@ recorded, and `plan.apply_` writes them. Every forward pass in train mode counts
 steps on the support set and those on the query set, and both for a prototypical network.
 `functional_call` swaps tensors inside the module during a pass, so each thread that calls a learner
 needs a `copy.deepcopy` of it; no state is kept on the learner between calls.
+
+A learner that draws takes its numbers from torch's own generator, and all of them in `adapt`, so
+that a predictor answers equal questions equally. The objective seeds the generator for each task
+(`towpath.objective.draws`).
 """
 
 from abc import ABC, abstractmethod
@@ -43,6 +52,12 @@ class Predictor:
 
     outputs: Callable[[Tensor], Tensor]
     loss: Loss
+    penalty: Callable[[int], Tensor] | None = None
+    """(number of query samples) -> scalar that is added to the task's loss, differentiable in the
+    meta-parameters. Gradients and Hessian products include it; the Gauss-Newton matrix, which is
+    that of the outputs' loss, leaves its curvature out."""
+    sampled: bool = False
+    """whether outputs have a last dimension of S random draws, `[Q, ways, S]`"""
 
     def __call__(self, query_x: Tensor) -> Tensor:
         """Return query outputs `[Q, ...]`, differentiable in the meta-parameters."""
@@ -50,8 +65,14 @@ class Predictor:
 
     @torch.no_grad()
     def predict(self, query_x: Tensor) -> Tensor:
-        """Return class probabilities `[Q, ways]`, or the outputs themselves for regression."""
-        return self.loss.predictions(self.outputs(query_x))
+        """Return class probabilities `[Q, ways]`, or the outputs themselves for regression.
+
+        Where there are several draws, it is the mean over them.
+        """
+        outputs = self.outputs(query_x)
+        if not self.sampled:
+            return self.loss.predictions(outputs)
+        return self.loss.predictions(outputs.movedim(-1, 1)).mean(1)  # of [Q, S, ways]
 
 
 class Learner(ABC):
@@ -94,6 +115,12 @@ class Learner(ABC):
         found = {name: p.detach() for name, p in held.items() if not p.requires_grad}
         return {} if len(found) == len(held) else found
 
+    def _still(self) -> set[str]:
+        """Return the names within the model of the frozen parameters, which do not adapt."""
+        if not self.frozen():
+            return set()
+        return {name for name, p in self.model.named_parameters() if not p.requires_grad}
+
     def parameters(self) -> dict[str, Tensor]:
         """Return the current meta-parameters of `module` by name, without the frozen ones."""
         frozen = self.frozen()
@@ -119,7 +146,8 @@ class Learner(ABC):
         """
         if params.keys() == self._names:
             return params
-        frozen = self.frozen()
+        held = dict(self.module.named_parameters())
+        frozen = {name: p.detach() for name, p in held.items() if not p.requires_grad}
         missing = sorted(self._names - params.keys() - frozen.keys())
         unknown = sorted(params.keys() - self._names)
         if missing or unknown:
@@ -128,5 +156,4 @@ class Learner(ABC):
                 f"the {len(self._names)} names of learner.module.named_parameters(), of which only "
                 "frozen ones may be left out. Pass a dict of the shape of learner.parameters()."
             )
-        names = (name for name, _ in self.module.named_parameters())
-        return {name: params[name] if name in params else frozen[name] for name in names}
+        return {name: params[name] if name in params else frozen[name] for name in held}

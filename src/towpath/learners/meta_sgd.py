@@ -5,39 +5,27 @@ The meta-parameters are the model's weights and one rate a weight, of the same s
 direction of a step, too.
 """
 
-import torch
-from torch import Tensor, nn
+from collections.abc import Collection
 
+import torch
+from torch import nn
+
+from towpath.learners.beside import MODEL, ModelBeside, dotless
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
 from towpath.losses import LossLike
 
-MODEL, RATES = "model.", "rates."
+RATES = "rates."
 
 
-class ModelWithRates(nn.Module):
-    """A model beside the inner rate of each of its parameters; calling it calls the model."""
+class ModelWithRates(ModelBeside):
+    """A model beside the inner rate of each of its parameters but those that stay `still`."""
 
-    def __init__(self, model: nn.Module, inner_lr: float) -> None:
-        super().__init__()
-        self.model = model
-        self.rates = nn.ParameterDict()
-        for name, parameter in model.named_parameters():
-            if not parameter.requires_grad:
-                continue  # it does not adapt
-            # One by one: given a dict, ParameterDict would sort it and lose the model's order.
-            self.rates[rate_key(name)] = nn.Parameter(torch.full_like(parameter, inner_lr))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Call the model; the rates have no part in its outputs."""
-        outputs: Tensor = self.model(x)
-        return outputs
-
-
-def rate_key(name: str) -> str:
-    """Return the name of a parameter's rate, without the dots that torch forbids there."""
-    return name.replace(".", "/")
+    def __init__(self, model: nn.Module, inner_lr: float, still: Collection[str] = ()) -> None:
+        params = model.named_parameters()
+        rates = {name: torch.full_like(p, inner_lr) for name, p in params if name not in still}
+        super().__init__(model, rates=rates)
 
 
 class MetaSGD(MAML):
@@ -47,8 +35,9 @@ class MetaSGD(MAML):
     dots in the latter. Hand it, not the model, to an optimiser.
 
     Args:
-        model, adaptation_steps, first_order, loss: as for `MAML` (the Meta-SGD paper takes one
-            step, of second order). With `first_order` the rates are still learned.
+        model, adaptation_steps, first_order, loss, zero_head, test_steps: as for `MAML` (the
+            Meta-SGD paper takes one step, of second order). With `first_order` the rates are still
+            learned.
         inner_lr: initial value of every rate.
     """
 
@@ -59,17 +48,18 @@ class MetaSGD(MAML):
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         loss: LossLike = "cross_entropy",
+        zero_head: bool = False,
+        test_steps: AdaptationSteps | None = None,
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
-        self._own(ModelWithRates(model, inner_lr))
-        self._weight_names = [name for name, _ in model.named_parameters()]
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, loss, zero_head, test_steps
+        )
+        self._own(ModelWithRates(model, inner_lr, self._still()))
+        names = [name for name, _ in model.named_parameters()]
+        self._keys = {name: (MODEL + name, RATES + dotless(name)) for name in names}
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
-        frozen = self.frozen()
-        weights = {name: params[MODEL + name] for name in self._weight_names}
-        rates = {
-            name: params[RATES + rate_key(name)]
-            for name in self._weight_names
-            if MODEL + name not in frozen and RATES + rate_key(name) in params
-        }
-        return weights, rates
+        weights = {n: params[w] for n, (w, _) in self._keys.items() if n not in self._zero_head}
+        keys, still = self._keys.items(), self._still()
+        rates = {n: params[rate] for n, (_, rate) in keys if n not in still and rate in params}
+        return {**weights, **self._zeros(params)}, rates

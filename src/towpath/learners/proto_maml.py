@@ -11,12 +11,10 @@ from torch import Tensor, nn
 
 from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
+from towpath.learners.linear_head import BIAS, WEIGHT, linear_head
 from towpath.learners.maml import MAML
 from towpath.learners.prototypes import prototypes
 from towpath.losses import LossLike, class_loss
-
-# No parameter of a module can have an empty component in its name.
-WEIGHT, BIAS = "..weight", "..bias"
 
 
 class ProtoMAML(MAML):
@@ -25,8 +23,8 @@ class ProtoMAML(MAML):
     Args:
         model: an embedding, from inputs to features `[N, D]` (more dimensions are flattened);
             for our backbones `ways=None`.
-        inner_lr, adaptation_steps, first_order: as for `MAML`; 0 steps give a prototypical
-            network up to a constant in each row of logits.
+        inner_lr, adaptation_steps, first_order, test_steps: as for `MAML`; 0 steps give a
+            prototypical network up to a constant in each row of logits.
         loss: a loss of class scores, of the inner steps and of the outputs.
     """
 
@@ -39,9 +37,13 @@ class ProtoMAML(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
+        test_steps: AdaptationSteps | None = None,
         loss: LossLike = "cross_entropy",
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, class_loss(loss))
+        scores = class_loss(loss)
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, scores, test_steps=test_steps
+        )
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Start the head from the class prototypes, then adapt body and head to the support set."""
@@ -50,17 +52,16 @@ class ProtoMAML(MAML):
 
         def logits(fast: Params, x: Tensor) -> Tensor:
             """Return the logits of x with the adapted body and head."""
-            body = {name: tensor for name, tensor in fast.items() if name not in (WEIGHT, BIAS)}
-            return self._forward(body, x).flatten(1) @ fast[WEIGHT].T + fast[BIAS]
+            return linear_head(self._forward, fast, x)
 
         centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
-        frozen = self.frozen()
+        still = self._still()
         initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}
         fast = gradient_steps(
             lambda at: self.loss.value(logits(at, support_x), support_y),
             initial,
-            {name: self.inner_lr for name in initial if name not in frozen},
-            steps=self.adaptation_steps,
+            {name: self.inner_lr for name in initial if name not in still},
+            steps=self.steps_now,
             first_order=self.first_order,
         )
         return Predictor(lambda query_x: logits(fast, query_x), self.loss)

@@ -25,7 +25,7 @@ from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
 from towpath.objective.evaluation import Curvature, Evaluation
 from towpath.objective.gradients import Answers, Known, Rows
-from towpath.objective.measuring import Row, measured, shared
+from towpath.objective.measuring import Measured, TaskMeasured, measured, shared
 from towpath.objective.source import FunctionTasks, LearnerTasks, Part, TaskSource
 from towpath.objective.task import (
     Params,
@@ -255,10 +255,26 @@ class Objective:
             the metrics that suit all of the tasks, each with its value on every task; NaN where it
             is undefined.
         """
+        return self.measure_classes(params, tasks, metrics, seed=seed, first=first).metrics
+
+    def measure_classes(
+        self,
+        params: Params,
+        tasks: Sequence[Any],
+        metrics: Sequence[Metric],
+        *,
+        seed: int = 0,
+        first: int = 0,
+    ) -> Measured:
+        """Compute metrics as `measure` does, and count which labels were taken for which.
+
+        Args:
+            params, tasks, metrics, seed, first: as for `measure`.
+        """
         leaves = _leaves(params)
 
-        def ask(function: TaskFunction, i: int, drawn_from: int | None) -> Row:
-            """Return the metrics of task i."""
+        def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskMeasured:
+            """Return what is measured of task i."""
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from)
             return measured(graph, metrics)
 

@@ -5,7 +5,7 @@ adaptation and costs one more forward pass of the part.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from towpath.losses import Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
+from towpath.objective.predicted import Predicted
 
 Params = Mapping[str, Tensor]
 TaskFunction = Callable[[Params, Any], Any]
@@ -33,7 +34,13 @@ class Graph:
 
     leaves: Params
     result: Result
-    """the outputs and targets, with the loss function between them"""
+    """the outputs and targets with the loss function between them: a row for each query sample and,
+    of a learner that samples, for each draw"""
+    predictions: Tensor
+    """`[Q, ...]`, a row for each query sample, without a graph; where there are several draws, the
+    logarithm of their mean probabilities"""
+    targets: Tensor | None
+    """targets of the predictions; None where the function computed the loss itself"""
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
@@ -54,15 +61,18 @@ class EpisodeFunction:
     def __call__(self, params: Params, episode: Any) -> tuple[Tensor, Tensor]:
         return self.learner(params, episode), episode.query_y
 
-    def with_part(
-        self, params: Params, episode: Any, part: Any
-    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Return outputs and targets of the episode and, without a graph, those of its part."""
+    def predicted(self, params: Params, episode: Any) -> Predicted:
+        """Return the predictions for the query set, with what the predictor adds to the loss."""
         predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
-        outputs = predictor(episode.query_x)
+        return Predicted.by(predictor, episode)
+
+    def with_part(self, params: Params, episode: Any, part: Any) -> tuple[Predicted, Predicted]:
+        """Return the predictions for the episode and, without a graph, those for its part."""
+        predictor = self.learner.adapt(params, episode.support_x, episode.support_y)
+        predicted = Predicted.by(predictor, episode)
         # monitoring must not train anything, running statistics included
         with torch.no_grad(), aside():
-            return (outputs, episode.query_y), (predictor(part.query_x), part.query_y)
+            return predicted, Predicted.by(predictor, part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,45 +117,35 @@ def forward(
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
             with noted_updates() as updates:
-                whole, seen = function.with_part(leaves, task, part)
-            result = _read(losses, whole, leaves)
-            watched = _read(losses, seen, leaves).value()
+                predicted, seen = function.with_part(leaves, task, part)
+            watched = seen.in_precision_of(leaves).loss()
         else:
             with noted_updates() as updates:
-                result = _read(losses, function(leaves, task), leaves)
+                predicted = _predicted(function, losses, leaves, task)
             untangle()
             if part is not None:
                 if seed is not None:
-                    seed_generators(seed, result.outputs.device)
+                    seed_generators(seed, predicted.outputs.device)
                 with torch.no_grad(), aside():
-                    watched = _read(losses, function(leaves, part), leaves).value()
+                    seen = _predicted(function, losses, leaves, part)
+                    watched = seen.in_precision_of(leaves).loss()
                 untangle()
-        loss = result.value()
+        predicted = predicted.in_precision_of(leaves)
+        loss = predicted.loss()
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
-    return Graph(leaves, result, loss, _accuracy(result, loss), watched, updates)
+    result, predictions = predicted.rows_of_draws(), predicted.predictions()
+    accuracy = _accuracy(predicted, predictions, loss.dtype)
+    return Graph(leaves, result, predictions, predicted.targets, loss, accuracy, watched, updates)
 
 
-def _read(losses: Losses, returned: object, leaves: Params) -> Result:
-    """Return the result of a task function, in the precision of the parameters.
-
-    Under autocast the outputs are bfloat16 or float16, in which a mean over samples would lose
-    digits.
-    """
-    result = losses.read(returned)
-    dtype = next(iter(leaves.values())).dtype
-    if result.outputs.dtype in (torch.bfloat16, torch.float16):
-        result = replace(result, outputs=result.outputs.to(dtype))
-    return result
-
-
-def _accuracy(result: Result, loss: Tensor) -> Tensor | None:
+def _accuracy(predicted: Predicted, predictions: Tensor, dtype: torch.dtype) -> Tensor | None:
     """Return the accuracy of a task with labels; None for any other task."""
-    kind, targets = result.loss, result.targets
+    kind, targets = predicted.kind, predicted.targets
     if kind is None or targets is None or not kind.classifies or targets.is_floating_point():
         return None
-    return hits(kind.rows(result.outputs.detach()), targets).to(loss.dtype).mean()
+    return hits(kind.rows(predictions), targets).to(dtype).mean()
 
 
 @torch.no_grad()
@@ -256,3 +256,11 @@ def hessian_product(
         gradient, list(leaves.values()), vector, retain_graph=keep, allow_unused=True
     )
     return joined(pieces, leaves)
+
+
+def _predicted(function: TaskFunction, losses: Losses, params: Params, task: Any) -> Predicted:
+    """Return what the task function predicts for the task's query set."""
+    if isinstance(function, EpisodeFunction):
+        return function.predicted(params, task)
+    result = losses.read(function(params, task))
+    return Predicted(result.outputs, result.targets, result.loss)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from towpath.data.registry import is_own_folder, is_own_table
+from towpath.data.registry import is_own_data
 from towpath.files import expanded
 from towpath.recipes.mix import MIX
 from towpath.recipes.pretrained import Pretrained
@@ -15,9 +15,8 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
     """Return the recipe with absolute paths, so that a run can be resumed from anywhere."""
 
     def lasting(name: str) -> str:
-        """Return the absolute path of a user's folder or table; other names stay as they are."""
-        own = bool(name) and (is_own_folder(name) or is_own_table(name))
-        return str(expanded(name).resolve()) if own else name
+        """Return the absolute path of data of the user's own; other names stay as they are."""
+        return str(expanded(name).resolve()) if name and is_own_data(name) else name
 
     data = replace(recipe.data, name=lasting(recipe.data.name))
     mix = recipe.data.options.get(MIX)

@@ -13,6 +13,7 @@ from towpath.reports.blocks import Chapter, Section
 from towpath.reports.redrawn import Redrawn
 from towpath.reports.replaced import run_digests, sentence_on_replaced
 from towpath.reports.reruns import study_differences
+from towpath.reports.sections.classes import classes_section
 from towpath.reports.sections.curves import curves_section
 from towpath.reports.sections.episodes import Redraw, episodes_section
 from towpath.reports.sections.made import made_section
@@ -44,6 +45,7 @@ SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     race_section,
     planner_section,
     probes_section,
+    classes_section,
     theory_section,
     made_section,
 )

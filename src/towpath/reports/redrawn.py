@@ -63,7 +63,8 @@ class Redrawn:
     def pool(self) -> ClassPool | None:
         """The classes that training tasks are drawn from; None for tasks that are not images."""
         sampler = own_stream(self.setup.windows.sampler)
-        return sampler.pool if isinstance(sampler, EpisodeSampler) else None
+        pool = sampler.pool if isinstance(sampler, EpisodeSampler) else None
+        return pool if pool is not None and pool.of_images else None
 
     def episode(self, info: TaskInfo) -> Episode | None:
         """Return a task as it was trained on; None where its record does not tell which it was."""
@@ -92,7 +93,7 @@ class Redrawn:
             title: what is written above them.
         """
         sampler = own_stream(self.setup.windows.sampler)
-        if not isinstance(sampler, EpisodeSampler):
+        if not isinstance(sampler, EpisodeSampler) or not sampler.pool.of_images:
             return None
         position = {entry.name: i for i, entry in enumerate(sampler.pool.classes)}
         found = [position[name] for name in names if name in position]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from towpath.backbones import BACKBONES
-from towpath.data import load_folder, load_table
-from towpath.data.registry import SETS, is_own_table
+from towpath.data import load_folder
+from towpath.data.registry import SETS, is_own_data, loader_of
 from towpath.learners import LEARNERS
 from towpath.recipes.component import Component
 from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
@@ -66,7 +66,7 @@ def _defaults(section: str, name: str) -> dict[str, object]:
     }
     make = makers[section].get(name)
     if make is None and section == "data":
-        make = load_table if is_own_table(name) else load_folder
+        make = loader_of(name) if is_own_data(name) else load_folder
     if make is None:
         return {}
     aside = ("root", "path", "split", "model")

@@ -24,6 +24,7 @@ from towpath.recipes.recipe import Recipe
 from towpath.recipes.strict_yaml import load_yaml
 from towpath.recipes.typed import RecipeError
 from towpath.runs.belonging import regular_bytes
+from towpath.runs.confusion import Confusion, Confusions, confusions_of
 from towpath.runs.identity import Identity
 from towpath.runs.locking import LOCK_FILE, LockedError, locked
 from towpath.runs.made_with import MadeWith
@@ -43,6 +44,8 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
     "summary.json",
     "evaluations.json",
 )
+CONFUSION = "confusion.json"
+"""which classes of the test sets were taken for which, for tasks that name their classes"""
 CHECKPOINTS, BOARD = "checkpoints", "tensorboard"
 COMPARISON = "comparison.yaml"
 """what the folder of a comparison has in place of a configuration"""
@@ -304,6 +307,23 @@ class RunFolder:
             )
         return scores
 
+    def confusions(self) -> Mapping[str, Confusion]:
+        """Return which classes were taken for which, by test set; empty where it is not known.
+
+        Raises:
+            RecipeError: if the file is damaged or belongs to another run.
+        """
+        found = self._json(CONFUSION, confusions_of)
+        summary = self.summary()
+        if found is None or summary is None or summary.identity is None:
+            return {}
+        if found.evaluations != summary.identity.evaluations:
+            raise RecipeError(
+                f"{self.path / CONFUSION} is not of the results in {SUMMARY}; expected the files "
+                "of one run. Restore it, or delete it."
+            )
+        return found.sets
+
     def _json(self, name: str, read: Callable[[JsonObject], Content]) -> Content | None:
         """Return a JSON file as its type; None if it is missing, RecipeError if it is damaged."""
         path = self.path / name
@@ -322,5 +342,10 @@ class RunFolder:
         """Write the test scores and the summary of a run that has ended."""
         # a summary of fewer steps, if they were raised, must not stand beside the new evaluations
         (self.path / SUMMARY).unlink(missing_ok=True)
+        (self.path / CONFUSION).unlink(missing_ok=True)
         write(self.path / EVALUATIONS, json_file(scores_as_json(scores)))
+        seen = {name: one.confusion for name, one in scores.items() if one.confusion is not None}
+        if seen:
+            digest = json_digest(scores_as_json(scores))
+            write(self.path / CONFUSION, json_file(Confusions(digest, seen).as_json()))
         write(self.path / SUMMARY, json_file(summary.as_json()))

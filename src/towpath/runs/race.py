@@ -2,6 +2,7 @@
 
 import math
 
+from towpath.metrics import METRICS
 from towpath.runs.plain import (
     Json,
     JsonObject,
@@ -49,7 +50,7 @@ def race_from_json(found: Json) -> RaceRecord:
         standings={
             name: _standing(object_of(one, "a standing")) for name, one in standings.items()
         },
-        metric=text_at(content, "metric") if standings else ACCURACY,
+        metric=METRICS[text_at(content, "metric")].name if standings else ACCURACY,
         share=known_at(content, "share") or 0.0,
         dropped=_arms(content, "dropped"),
         broke=_arms(content, "broke"),

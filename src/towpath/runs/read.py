@@ -53,6 +53,7 @@ def _add_results(folder: RunFolder, run: RunData) -> None:
     try:
         run.summary = folder.summary()
         run.scores = folder.evaluations() or {}
+        run.confusions = folder.confusions()
     except ValueError as error:
         run.missing.append(f"its final figures cannot be read ({_line(error)})")
     if run.summary is not None and not run.scores and not (folder.path / EVALUATIONS).exists():

@@ -1,11 +1,13 @@
 """A run as reports need it: its recipe, its results, and what its records say along the steps."""
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from towpath.metrics import Metric
 from towpath.recipes.recipe import Recipe
+from towpath.runs.confusion import Confusion
 from towpath.runs.made_with import MadeWith
 from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.records import ProbeRecord, StepRecord
@@ -47,6 +49,8 @@ class RunData:
     summary: Summary | None = None
     scores: dict[str, Score] = field(default_factory=dict)
     """per-task results, by test set"""
+    confusions: Mapping[str, Confusion] = field(default_factory=dict)
+    """which classes were taken for which, by test set"""
     missing: list[str] = field(default_factory=list)
     """sentences on what could not be read or is not there yet"""
     has_digests: bool = True

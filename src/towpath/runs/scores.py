@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from towpath.metrics import ACCURACY, LOSS, Metric, metric_named
+from towpath.runs.confusion import Confusion
 from towpath.runs.plain import (
     Json,
     JsonObject,
@@ -131,6 +132,9 @@ class Score:
     there."""
     chosen: Metric | None = None
     """the main metric; None for the first"""
+    confusion: Confusion | None = None
+    """which classes were taken for which; None where the tasks name no classes. It is no part of
+    `as_json`: a run keeps it in a file of its own."""
 
     @property
     def metric(self) -> Metric:

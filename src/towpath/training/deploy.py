@@ -5,7 +5,7 @@ are imported only from packages that the caller allows.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -56,7 +56,7 @@ class TrainedLearner:
         )
 
     def adapt(self, support_x: Tensor, support_y: Tensor) -> Predictor:
-        """Adapt to the task of a support set.
+        """Adapt to the task of a support set; a learner that draws does so from the run's seed.
 
         Args:
             support_x: images `[S, C, H, W]` in 0..1, or standardised rows of a table `[S, D]`.
@@ -64,8 +64,10 @@ class TrainedLearner:
         """
         dtype = torch_dtype(self.recipe.dtype)
         targets = support_y.to(dtype) if support_y.is_floating_point() else support_y
-        adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
-        return Predictor(lambda query_x: adapted(query_x.to(dtype)), adapted.loss)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.recipe.seed)
+            adapted = self.learner.adapt(self.params, support_x.to(dtype), targets)
+        return replace(adapted, outputs=lambda query_x: adapted(query_x.to(dtype)))
 
 
 def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from towpath.data.episode import Episode
 from towpath.losses import Loss
 from towpath.metrics import LOSS, METRICS, Metric, metric_named, suited
 from towpath.objective import Objective
+from towpath.objective.measuring import Measured
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.confusion import Confusion, Counts
 from towpath.runs.scores import Score
 
+NamedCounts = tuple[Sequence[str], Counts]
+"""the names of a task's classes by label, and its predictions"""
 SIDE_BY_SIDE = 8
 """tasks evaluated as a group, so that the workers share them; scores do not depend on it"""
 ALL_METRICS = tuple(METRICS.values())
@@ -43,10 +48,13 @@ def evaluate(
     """
     asked = list(dict.fromkeys([*metrics, *(() if main is None else (main,)), LOSS]))
     found: dict[Metric, list[float]] = {metric: [] for metric in asked}
+    named: list[NamedCounts] | None = []
     source, done = iter(tasks), 0
     while batch := list(islice(source, SIDE_BY_SIDE * objective.ranks.size)):
-        said = objective.measure(params, batch, list(found), seed=seed, first=done)
-        found = {metric: found[metric] + values for metric, values in said.items()}
+        said = objective.measure_classes(params, batch, list(found), seed=seed, first=done)
+        found = {metric: found[metric] + values for metric, values in said.metrics.items()}
+        own = _named(batch, said)
+        named = None if named is None or own is None else named + own
         done += len(batch)
         if progress is not None:
             progress(done)
@@ -57,7 +65,18 @@ def evaluate(
             f"The main metric {main.name} does not suit the tasks; expected one of "
             f"{', '.join(metric.name for metric in found)}."
         )
-    return Score({metric: np.array(values) for metric, values in found.items()}, main)
+    confusion = None if named is None else Confusion.of(named)
+    return Score({metric: np.array(values) for metric, values in found.items()}, main, confusion)
+
+
+def _named(batch: Sequence[Any], said: Measured) -> list[NamedCounts] | None:
+    """Return the predictions of tasks with the names of their classes; None where these lack."""
+    names = [task.info.get("classes", ()) for task in batch if isinstance(task, Episode)]
+    if said.counts is None or len(names) != len(batch):
+        return None
+    if any(len(own) != len(counts) for own, counts in zip(names, said.counts, strict=True)):
+        return None  # a task of a table names itself, not its classes
+    return list(zip(names, said.counts, strict=True))
 
 
 def chosen_metric(recipe: Recipe, loss: Loss) -> Metric | None:
@@ -70,15 +89,30 @@ def chosen_metric(recipe: Recipe, loss: Loss) -> Metric | None:
     Raises:
         RecipeError: if the recipe's tasks do not have the metric.
     """
-    if recipe.test.metric == "auto":
+    return suited_metric(recipe.test.metric, "test.metric", recipe, loss)
+
+
+def suited_metric(name: str, option: str, recipe: Recipe, loss: Loss) -> Metric | None:
+    """Return the metric that an option of a recipe names; None for auto.
+
+    Args:
+        name: the option's value.
+        option: the option's dotted name, for messages.
+        recipe: the recipe of the run.
+        loss: the loss of its learner.
+
+    Raises:
+        RecipeError: if the recipe's tasks do not have the metric.
+    """
+    if name == "auto":
         return None
     classes = recipe.episodes.ways if loss.classifies else None
-    metric = metric_named(recipe.test.metric)
+    metric = metric_named(name)
     if not metric.suits(classes):
         kind = "of regression" if classes is None else f"of {classes} classes"
         known = ", ".join(one.name for one in suited(METRICS.values(), classes))
         raise RecipeError(
-            f"test.metric is {metric.name!r}, which tasks {kind} do not have; expected auto or one "
+            f"{option} is {metric.name!r}, which tasks {kind} do not have; expected auto or one "
             f"of {known}."
         )
     return metric

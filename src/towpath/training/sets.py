@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from towpath.data import ClassPool, Pool, TaskStream, load, mixed, stream_of
-from towpath.data.registry import is_own_folder
+from towpath.data.registry import is_own_features, is_own_folder
 from towpath.data.tables import TablePool
 from towpath.data.tables.splitting import TRUSTED
 from towpath.recipes.components import data_options, options_beside
@@ -115,7 +115,7 @@ def _beside(
 ) -> Pool:
     """Load a second set as the training set was; raise RecipeError if the inputs differ."""
     options = options_beside(recipe.data, name, train.input_shape)
-    if is_own_folder(name):
+    if is_own_folder(name) or is_own_features(name):
         # nothing is trained on the set's own training split
         options = {**options, "shared_classes": True}
     pool = load(name, root=data_root, split=split, **options)
@@ -133,10 +133,11 @@ def _beside(
             "it out."
         )
     if pool.input_shape != train.input_shape:
-        of_images = isinstance(pool, ClassPool) and isinstance(train, ClassPool)
+        shapes = (pool.input_shape, train.input_shape)
+        of_images = all(len(shape) == 3 for shape in shapes)
         remedy = "set data.image_size to what both can be read as" if of_images else "leave it out"
         raise RecipeError(
-            f"The {'images' if isinstance(pool, ClassPool) else 'rows'} of {where} {name!r} are "
+            f"The {'images' if len(pool.input_shape) == 3 else 'rows'} of {where} {name!r} are "
             f"{list(pool.input_shape)}; expected {list(train.input_shape)}, as those of "
             f"{train.name}. Choose a set of that shape, or {remedy}."
         )

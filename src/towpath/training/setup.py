@@ -5,7 +5,7 @@ anywhere, and two runs of one seed see the same tasks whatever their weighter.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -40,7 +40,7 @@ from towpath.recipes.pretrained import weights_content
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.training.device import device_named
-from towpath.training.evaluation import chosen_metric
+from towpath.training.evaluation import chosen_metric, suited_metric
 from towpath.training.place import Place, torch_dtype
 from towpath.training.probes import ProbeWindow, probe_weighter, probe_windows
 from towpath.training.room import require_room
@@ -54,8 +54,9 @@ from towpath.training.trusting import (
     unjudged,
     unjudged_note,
 )
-from towpath.weighters import Weighter, wants_judges, wants_targets
+from towpath.weighters import Race, Weighter, wants_judges, wants_targets
 from towpath.weighters.protocol import check_targets
+from towpath.weighters.race.race import AUTO_METRIC
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,11 @@ class Setup:
         return self.place.device
 
     def __post_init__(self) -> None:
-        """Refuse a main metric that the tasks do not have, before anything is trained."""
-        chosen_metric(self.recipe, self.learner.loss)
+        """Refuse metrics that the tasks do not have, before anything is trained."""
+        loss = self.learner.loss
+        chosen_metric(self.recipe, loss)
+        if isinstance(self.weighter, Race):
+            suited_metric(self.weighter.metric, "weighter.metric", self.recipe, loss)
 
     @property
     def metric(self) -> Metric | None:
@@ -214,6 +218,8 @@ def prepare(
 def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     """Make the weighter; raise RecipeError if the recipe lacks the trusted tasks that it needs."""
     weighter = make_weighter(recipe.weighter, allowed, recipe.training.steps)
+    if isinstance(weighter, Race) and weighter.metric == AUTO_METRIC:
+        weighter = replace(weighter, metric=recipe.test.metric)  # judges ask what the test asks
     # a race without judges is its baseline, and needs no more than that
     needy = unjudged(recipe, weighter) or weighter
     if wants_targets(needy) and not recipe.trusted.count:

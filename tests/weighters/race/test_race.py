@@ -188,7 +188,7 @@ def test_an_arm_that_was_dropped_never_hides_one_that_still_runs():
         "favours": [[0.9, 1.0, 1.0]] * 2,
     }
     heat = Heat(8, scores, {"knows": here}, halved=True)
-    record = made.weighter._decide(RaceMemory("uniform"), heat)
+    record = made.weighter.heats.decide(RaceMemory("uniform"), heat)
     assert (record.leader, record.led, record.ended) == ("knows", "uniform", True)
     assert record.share == pytest.approx(0.1), "the level is shared by all that were judged"
     assert record.standings.keys() == {"knows"}

@@ -28,6 +28,8 @@ def test_only_accuracies_are_points():
     record = RaceRecord("mixture", "uniform", FOUND, LOSS, ended=True)
     assert record.reason() == "+0.0560 of loss on 7 judges, t = 2.4"
     assert "point" not in record.reason()
+    ranked = RaceRecord("mixture", "uniform", FOUND, "roc_auc", ended=True)
+    assert ranked.reason() == "+0.0560 of ROC AUC on 7 judges, t = 2.4"
 
 
 def test_arms_that_leave_are_named():

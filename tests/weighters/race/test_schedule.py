@@ -10,3 +10,8 @@ def test_heats_begin_ever_more_rarely():
 
 def test_a_race_may_begin_with_a_heat():
     assert Schedule(0, 4.0, 50).begins(0) == 0
+
+
+def test_later_heats_are_shorter():
+    assert [Schedule(40, 4.0, 40).lasts(heats) for heats in range(3)] == [40, 30, 30]
+    assert Schedule(0, 4.0, 1).lasts(1) == 1

@@ -1,14 +1,18 @@
 """The expected work of a race: heats that fall into the run, and nothing else."""
 
 import pytest
+import torch
 
 import towpath as tp
+from towpath.weighters import wants_targets
+from towpath.weighters.race.memory import Branch, RaceMemory
 from towpath.weighters.race.race import Race
+from towpath.weighters.rules.site import FORWARD
 from towpath.weighters.work import WindowWork, run_work, window_work
 
 T = 5
 ARMS = {"uniform": tp.Uniform(), "mixture": tp.Mixture(), "trim": tp.Trim()}
-RACE = Race(ARMS, first=40, length=50, spacing=4.0, looks=5, deals=8)
+RACE = Race(ARMS, first=40, length=40, spacing=4.0, looks=2, deals=10)
 
 
 def work(steps: range, judges: float = 0.5) -> WindowWork:
@@ -21,22 +25,22 @@ def test_before_the_first_heat_and_without_judges_a_race_costs_what_its_baseline
 
 
 def test_the_first_heat_trains_all_arms_to_half_time_and_half_of_them_to_the_end():
-    # two other arms for 25 mini-batches and one for 25; three and then two arms are judged
-    found = work(range(90))
-    assert found.evaluations == pytest.approx(90 + 2 * 25 + 1 * 25)
-    assert found.forwards == pytest.approx(5 * 8 * 0.5 * (1 + 1.5))
+    # two other arms for 20 mini-batches and one for 20; three and then two arms are judged
+    found = work(range(80))
+    assert found.evaluations == pytest.approx(80 + 2 * 20 + 1 * 20)
+    assert found.forwards == pytest.approx(2 * 10 * 0.5 * (1 + 1.5))
 
 
 def test_a_later_heat_trains_the_best_of_the_others_beside_the_baseline():
-    found = work(range(160, 210))
-    assert found.evaluations == pytest.approx(50 + 50)
-    assert found.forwards == pytest.approx(5 * 8 * 0.5 * 2)
+    found = work(range(160, 190))
+    assert found.evaluations == pytest.approx(30 + 30)
+    assert found.forwards == pytest.approx(2 * 10 * 0.5 * 2)
 
 
 def test_a_stretch_counts_the_part_of_a_heat_that_falls_into_it():
-    rest = work(range(65, 90))
-    assert rest.evaluations == pytest.approx(25 + 0.5 * 75)
-    assert work(range(90, 160)).evaluations == pytest.approx(70)
+    rest = work(range(60, 80))
+    assert rest.evaluations == pytest.approx(20 + 0.5 * 60)
+    assert work(range(80, 160)).evaluations == pytest.approx(80)
 
 
 def test_judging_is_ever_rarer():
@@ -61,3 +65,54 @@ def test_a_race_counts_what_it_is_expected_to_count():
     counted = sum(made.step(window(i)).evaluations for i in range(6))  # the heat and no more
     expected = run_work(weighter, SHORT, range(6 * SHORT), judges=len(JUDGES) / M)
     assert counted == pytest.approx(expected.evaluations + expected.forwards / 3, rel=0.15)
+
+
+PER_STEP, TARGETS, JUDGES = 12, 2, 7
+"""tasks of a step as in docs/results: ten, and two trusted ones; a third of twenty judges"""
+
+
+def judged(gains: dict[str, float], steps: int) -> tuple[float, str]:
+    """What `auto` adds to its leader, over uniform's work, where every arm gains so much."""
+    race, work = Race(), 0.0
+    params = {"w": torch.zeros(1)}
+    here = Branch(params["w"], tp.SGD(lr=0.1).init(params))
+    memory = RaceMemory(race.baseline)
+    for _ in range(0, steps, T):
+        if race.heats.due(memory):
+            memory.heat = race.heats.begun(memory, here)
+        memory.step += T
+        heat = memory.heat
+        if heat is None:
+            continue
+        for name in heat.branches:
+            rule = race.rules[name]
+            one = window_work(rule, T, TARGETS / PER_STEP if wants_targets(rule) else 0.0)
+            work += one.evaluations + one.part_share * one.parts + FORWARD * one.forwards
+        heat.trained += T
+        if race.heats.look_due(memory, heat, T):
+            running = (memory.leader, *heat.branches)
+            work += FORWARD * race.deals * JUDGES / PER_STEP * len(running)
+            for name in running:
+                heat.scores[name].append([0.5 + gains.get(name, 0.0)] * JUDGES)
+        race.heats.decide(memory, heat)
+    return work / steps, memory.leader
+
+
+@pytest.mark.parametrize(
+    ("gains", "leader"),
+    [
+        # nothing is better, and the plan, the dearest arm, is dropped last
+        (
+            {"mixture": -0.3, "exploitation": -0.2, "opus": -0.2, "tow-targets-fast": -0.1},
+            "uniform",
+        ),
+        ({"mixture": 0.1, "tow-targets-fast": 0.05}, "mixture"),
+        ({"opus": 0.05, "tow-targets-fast": 0.1}, "tow-targets-fast"),
+        ({"exploitation": 0.1, "mixture": 0.05}, "exploitation"),
+    ],
+)
+def test_judging_costs_at_most_its_budget_whoever_leads(gains, leader):
+    short, led = judged(gains, 400)
+    assert led == leader
+    assert 0.3 < short <= 0.6
+    assert judged(gains, 2000)[0] <= 0.2

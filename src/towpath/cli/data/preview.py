@@ -54,18 +54,17 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     `--episodes.ways 3`.
     """
     from towpath.data.preview import SHEET_SIGNATURE, png
-    from towpath.data.registry import is_own_folder, is_own_table, known
+    from towpath.data.registry import is_own_data, known
     from towpath.data.tables.pool import TablePool
 
     name, out = arguments.name, arguments.out
-    own = is_own_folder(name) or is_own_table(name)
-    label = Path(name).resolve().name.split(".")[0] if own else known(name).name
+    label = Path(name).resolve().name.split(".")[0] if is_own_data(name) else known(name).name
     target = Path(out) if out is not None else Path(f"preview-{label}")
     spec, pools = _task_spec(arguments), _pools(arguments)
     tables = [pool for pool in pools if isinstance(pool, TablePool)]
     if tables:
         _write_page(tables, target / f"{label}.html", arguments.force)
-    images = [pool for pool in pools if not isinstance(pool, TablePool)]
+    images = [pool for pool in pools if not isinstance(pool, TablePool) and pool.of_images]
     sheets = _sheets(images, label, spec) if images else {}
     outputs = {file: Output(target / file, arguments.force, SHEET_SIGNATURE) for file in sheets}
     for output in outputs.values():  # all or nothing

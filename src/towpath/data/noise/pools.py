@@ -39,7 +39,7 @@ class Relabelled:
             rows: places of the class, numbered 0..count-1.
         """
         owners, own_rows = self.classes[position][rows], self.rows[position][rows]
-        taken = np.empty((len(rows), *pool.image_shape), dtype=np.uint8)
+        taken = np.empty((len(rows), *pool.input_shape), dtype=pool.images.dtype)
         for owner in np.unique(owners):
             here = owners == owner
             taken[here] = pool.take(int(owner), own_rows[here])

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from towpath.data.errors import DataError
+from towpath.data.lookup import is_features_name
 from towpath.data.source import content_key
 from towpath.data.tables.arrays import read_npz
 from towpath.data.tables.columns import Table
@@ -22,7 +23,7 @@ _KEPT = 3
 
 def is_table_name(name: str) -> bool:
     """Return whether the file name ends like that of a table that can be read."""
-    return name.lower().endswith(SUFFIXES)
+    return name.lower().endswith(SUFFIXES) and not is_features_name(name)
 
 
 def read_table(path: Path, text_columns: frozenset[str] = frozenset()) -> Table:

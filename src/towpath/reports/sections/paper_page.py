@@ -26,8 +26,9 @@ COLUMN_NAMES = {
     "mini-imagenet-maml": "mini-ImageNet, MAML, 4-layer CNN",
     "mini-imagenet-protonet": "mini-ImageNet, Protonet, 4-layer CNN",
     "mini-imagenet-maml-resnet10": "mini-ImageNet, MAML, Resnet-10",
-    "any-shot-maml": "MAML",
-    "any-shot-protonet": "Protonet",
+    "any-shot-maml": "MAML, weighted",
+    "any-shot-protonet": "Protonet, weighted",
+    **{row.recipe: row.title for row in paper.ANY_SHOT_OTHERS},
 }
 SHOWN_AS = {"tow": "TOW (tow-faithful)"}
 """heading of the row of a method of the paper, where it is not its own name"""
@@ -201,23 +202,24 @@ def _any_shot(found: Found) -> list[Block]:
             label = label_of(study, weighter) if study else None
             head = [Cell(COLUMN_NAMES[recipe] if i == 0 else "", "head"), Cell(text, "text")]
             rows.append([*head, *_both_sets(theirs, study, label), Cell("")])
-        for rerun, label, differs in _others(found, recipe):
-            head = [Cell(_title(rerun), "head"), Cell(label, "text")]
-            sets = _both_sets({}, rerun.study, label)
-            rows.append([*head, *sets, Cell(differs, "quiet text")])
-    for name, theirs in paper.ANY_SHOT_OTHERS.items():
-        recipe = paper.ANY_SHOT_RECIPES.get(name, "")
-        head = [Cell(name, "head"), Cell("uniform, as others report", "quiet text")]
-        if recipe and paper_recipe(recipe) is not None:
-            study = _own(found, recipe)
-            label = label_of(study, "uniform") if study else None
-            rows.append([*head, *_both_sets(theirs, study, label), Cell("")])
-        else:
-            why = "no recipe" if recipe else "not in towpath"
-            rows.append([*head, *_both_sets(theirs, None, None, why), Cell("")])
+        rows += _changed_any_shot(found, recipe)
+    for other in paper.ANY_SHOT_OTHERS:
+        head = [Cell(other.title, "head"), Cell("uniform, as others report", "quiet text")]
+        study = _own(found, other.recipe)
+        label = label_of(study, "uniform") if study else None
+        why = "" if paper_recipe(other.recipe) is not None else "no recipe"
+        rows.append([*head, *_both_sets(other.theirs, study, label, why), Cell("")])
+        rows += _changed_any_shot(found, other.recipe)
     columns = ["learner", "weighting", "mini-ImageNet: paper", "ours", "birds: paper", "ours"]
     columns += ["what differs from the paper's setting"]
     return [*_curves(found), Table("Any-shot accuracy (%)", columns, rows)]
+
+
+def _changed_any_shot(found: Found, recipe: str) -> Iterable[list[Cell]]:
+    """Yield a row for each weighter of the runs of a recipe that are not the paper's setting."""
+    for rerun, label, differs in _others(found, recipe):
+        head = [Cell(_title(rerun), "head"), Cell(label, "text")]
+        yield [*head, *_both_sets({}, rerun.study, label), Cell(differs, "quiet text")]
 
 
 def _both_sets(

@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from towpath.metrics import METRICS
 from towpath.reports.blocks import Block, Cell, Figure, Figures, Legend, Note, Section, Table
 from towpath.reports.charts.lines import Axes, Line, Span, line_chart
 from towpath.reports.charts.svg import Words
 from towpath.runs.run_data import RunData
 from towpath.runs.study import Study
-from towpath.weighters.race.judges import ACCURACY
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.standing import Standing
 
@@ -68,18 +68,20 @@ def _of_run(key: str, name: str, moments: list[Moment]) -> list[Block]:
 
 
 def _gains(key: str, name: str, moments: list[Moment], looks: list[Moment]) -> Figure:
-    in_points = looks[0].race.metric == ACCURACY
-    scale = 100.0 if in_points else 1.0
+    metric = METRICS[looks[0].race.metric]
     baseline = _baseline(looks)
     arms = list(dict.fromkeys(arm for moment in looks for arm in moment.race.standings))
     lines = []
     for colour, arm in enumerate(arms):
-        pieces = [_piece(heat, arm, scale) for heat in _heats(looks)]
+        pieces = [_piece(heat, arm, metric.scale) for heat in _heats(looks)]
         drawn = [piece for piece in pieces if piece.points]
         lines += [Line(arm, colour, piece.points, piece.band, dots=True) for piece in drawn]
     last = {line.label: line.points[-1][1] for line in lines}
     ends = "; ".join(f"{arm} {gain:+.3g}" for arm, gain in last.items())
-    unit = "points of accuracy" if in_points else "decrease of the loss"
+    if metric.percent:
+        unit = f"points of {metric.words}"
+    else:
+        unit = metric.words if metric.larger_is_better else f"decrease of the {metric.words}"
     svg = line_chart(
         Words(key, f"{name}: gains on the judges during heats", ends),
         Axes(

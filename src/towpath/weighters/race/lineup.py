@@ -17,5 +17,6 @@ def line_up() -> dict[str, Weighter]:
         "mixture": Mixture(),  # the best where wrong tasks have high losses
         "exploitation": Exploitation(),  # a mild form of it, good where the mixture is too much
         "opus": OPUS(),  # one step ahead towards the targets, at little cost
-        "tow-targets": TOW.towards_targets(),  # the plan: never bad
+        # the plan: never bad; in its fast form, or it would be half of what a heat costs
+        "tow-targets-fast": TOW.towards_targets(query_share="auto"),
     }

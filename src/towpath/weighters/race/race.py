@@ -13,8 +13,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from towpath.metrics import MetricName, metric_named
 from towpath.objective import Objective
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card
@@ -22,12 +23,12 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, check_targets, wants_judges, wants_targets
 from towpath.weighters.race.cards import RACE
+from towpath.weighters.race.heats import Heats
 from towpath.weighters.race.judges import dealt, scores
 from towpath.weighters.race.lineup import line_up
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.schedule import Schedule
-from towpath.weighters.race.standing import best_half, chosen, standings
 from towpath.weighters.race.watched import Watched
 from towpath.weighters.race.work import judging_work
 from towpath.weighters.rules.rule import MiniBatchWeighter
@@ -43,6 +44,8 @@ else:
     # makes weighters of
     RulesOption = dict[str, Any]
 
+AUTO_METRIC: Final = "auto"
+"""the metric that suits the tasks, see `towpath.weighters.race.judges`"""
 ENOUGH_JUDGES = 2
 """one judge has no scatter, so nothing could be said of chance"""
 
@@ -82,12 +85,16 @@ class Race:
     Args:
         rules: the weighters by name; the first is the baseline, which leads until another is better
             beyond chance. None for the line-up of `auto`.
-        level: the probability that a heat chooses an arm although none is better.
+        level: the largest chance at which a heat chooses an arm although none is better, where the
+            judges' noise is their own (docs/method.md has the rates where it is not).
         first: mini-batches before the first heat.
         spacing: each later heat begins at so many times the step of the one before.
-        length: mini-batches of a heat, rounded up to whole windows.
+        length: mini-batches of the first heat, rounded up to whole windows; later heats have three
+            quarters of them.
         looks: how often the judges are evaluated in a heat.
         deals: how often a judge's samples are dealt anew into support and query, at each look.
+        metric: what arms are scored by on the judges; auto is the accuracy, or minus the loss of
+            tasks without classes. A recipe's `test.metric` is used where it names one.
     """
 
     card: ClassVar[Card] = RACE
@@ -97,9 +104,10 @@ class Race:
     level: float = 0.2
     first: int = 40
     spacing: float = 4.0
-    length: int = 50
-    looks: int = 5
-    deals: int = 8
+    length: int = 40
+    looks: int = 2
+    deals: int = 10
+    metric: Literal["auto"] | MetricName = AUTO_METRIC
 
     def __post_init__(self) -> None:
         if len(self.rules) < 2:
@@ -116,6 +124,8 @@ class Race:
         between("Race", "level", self.level, 0.0, 1.0)
         for name in ("first", "length", "looks", "deals"):
             at_least("Race", name, getattr(self, name), 0 if name == "first" else 1)
+        if self.metric != AUTO_METRIC:
+            metric_named(self.metric)
         if not self.spacing > 1:
             raise ValueError(f"Race found spacing={self.spacing}; expected more than 1, such as 4.")
 
@@ -149,9 +159,10 @@ class Race:
         return next(iter(self.rules))
 
     @property
-    def schedule(self) -> Schedule:
-        """When heats begin and how long they are."""
-        return Schedule(self.first, self.spacing, self.length)
+    def heats(self) -> Heats:
+        """When heats are run and how they are decided."""
+        schedule = Schedule(self.first, self.spacing, self.length)
+        return Heats(tuple(self.rules), schedule, self.level, self.looks)
 
     def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
         """Return the expected work of a window outside of heats, as if the baseline led.
@@ -176,7 +187,7 @@ class Race:
             inertia: `inertia` of the optimiser.
         """
         arms = [_arm_work(rule, T, targets, inertia) for rule in self.rules.values()]
-        return judging_work(self.schedule, steps, T, arms, self.looks * self.deals * judges)
+        return judging_work(self.heats.schedule, steps, T, arms, self.looks * self.deals * judges)
 
     def plan(
         self,
@@ -214,26 +225,13 @@ class Race:
         call = _Call(objective, checked_window(window), targets, judges, muted, seed, start)
         here = Branch(start.state.x, start.optimizer)
         memory = RaceMemory.of(state, self.rules, here)
-        due = memory.step >= self.schedule.begins(memory.heats)
-        if memory.heat is None and due and len(judges) >= ENOUGH_JUDGES:
-            memory.heat = self._new_heat(memory, here)
+        if self.heats.due(memory) and len(judges) >= ENOUGH_JUDGES:
+            memory.heat = self.heats.begun(memory, here)
         if memory.heat is None:
             plan = self._follow(memory, call, model, optimizer)
         else:
             plan = self._run(memory, memory.heat, call, model, optimizer)
         return replace(plan, seconds=time.perf_counter() - began)
-
-    def _new_heat(self, memory: RaceMemory, here: Branch) -> Heat:
-        """Return a heat of all arms or, after the first, of the leader and whom it must beat."""
-        names = list(self.rules)
-        if memory.heats:
-            rest = [name for name in names if name not in (memory.leader, self.baseline)]
-            best = sorted(rest, key=lambda name: -memory.gains.get(name, 0.0))[:1]
-            names = [n for n in names if n in (memory.leader, self.baseline, *best)]
-        return Heat(
-            scores={name: [] for name in names},
-            branches={name: here for name in names if name != memory.leader},
-        )
 
     def _follow(
         self, memory: RaceMemory, call: _Call, model: ModelLike, optimizer: OptimizerLike
@@ -298,11 +296,10 @@ class Race:
                 heat.branches[name] = Branch.after(plan)
         T = len(call.window)
         memory.step += T
-        before, heat.trained = heat.trained, heat.trained + T
-        looks = self.looks * heat.trained // self.length - self.looks * before // self.length
-        if looks:
+        heat.trained += T
+        if self.heats.look_due(memory, heat, T):
             work += self._look(heat, call, plans)
-        record = replace(self._decide(memory, heat), broke=tuple(broke))
+        record = replace(self.heats.decide(memory, heat), broke=tuple(broke))
         plan = plans[memory.leader]
         return replace(
             plan,
@@ -316,37 +313,13 @@ class Race:
         """Score every arm on the judges; return the work, in mini-batch evaluations."""
         look = len(next(iter(heat.scores.values())))
         tasks = dealt(call.judges, look, self.deals)
+        metric = None if self.metric == AUTO_METRIC else metric_named(self.metric)
         for name, plan in plans.items():
-            judged = partial(scores, call.objective, plan.params, tasks, self.deals)
+            judged = partial(scores, call.objective, plan.params, tasks, self.deals, metric)
             said = call.start.untouched(judged)
             heat.scores[name].append(said.values)
             heat.metric = said.metric
         return FORWARD * len(tasks) * len(plans) / len(call.window[0])
-
-    def _decide(self, memory: RaceMemory, heat: Heat) -> RaceRecord:
-        """Drop arms at half-time, choose the leader at the end, and record how they stand."""
-        led, running = memory.leader, [memory.leader, *heat.branches]
-        seen = {name: heat.scores[name] for name in heat.scores if heat.scores[name]}
-        comparable = len(seen) > 1 and self.baseline in seen
-        found = standings(seen, self.baseline) if comparable else {}
-        still = {name: one for name, one in found.items() if name in running}
-        record = RaceRecord(led, standings=still, metric=heat.metric)
-        if heat.trained >= self.length:
-            share = self.level / max(1, len(found))  # of all arms that were judged
-            winner = chosen(still, share)
-            memory.leader = winner or (self.baseline if self.baseline in running else led)
-            memory.gains.update({name: one.gain for name, one in found.items()})
-            memory.heats += 1
-            memory.heat = None
-            changed = led if memory.leader != led else ""
-            return replace(record, leader=memory.leader, led=changed, share=share, ended=True)
-        if not heat.halved and 2 * heat.trained >= self.length and still:
-            heat.halved = True
-            kept = {led, self.baseline, *best_half(still)}
-            for name in [n for n in heat.branches if n not in kept]:
-                del heat.branches[name]
-            return replace(record, dropped=tuple(n for n in running if n not in kept))
-        return record
 
 
 def _arm_work(arm: Weighter, T: int, targets: float, inertia: float) -> WindowWork:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from towpath.metrics import METRICS
 from towpath.weighters.race.judges import ACCURACY
 from towpath.weighters.race.standing import Standing
 
@@ -19,7 +20,8 @@ class RaceRecord:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     """how each arm that runs stands against the baseline; empty outside of a heat"""
     metric: str = ACCURACY
-    """what gains are measured in: the accuracy on a judge, or minus its loss"""
+    """the name of what gains are measured in, such as the accuracy; a gain of a metric of which
+    smaller is better is its decrease"""
     share: float = 0.0
     """at the end of a heat: the largest chance at which an arm's gain was clear of the baseline"""
     dropped: tuple[str, ...] = ()
@@ -69,7 +71,10 @@ class RaceRecord:
         one = self.standings[name]
         if not math.isfinite(one.gain):
             return "not finite on the judges"
-        gain = f"{100 * one.gain:+.1f} points" if self.metric == ACCURACY else f"{one.gain:+.4f}"
+        metric = METRICS[self.metric]
+        if metric.percent:
+            gain = f"{metric.scale * one.gain:+.1f} points"
+        else:
+            gain = f"{one.gain:+.4f} of {metric.words}"
         judges = f"{one.judges} judge{'' if one.judges == 1 else 's'}"
-        unit = "" if self.metric == ACCURACY else " of loss"
-        return f"{gain}{unit} on {judges}, t = {one.t:.1f}"
+        return f"{gain} on {judges}, t = {one.t:.1f}"

@@ -1,6 +1,10 @@
 """When a race is run: rarely, and ever more rarely, so that a long training pays little for it."""
 
+import math
 from dataclasses import dataclass
+
+LATER = 0.75
+"""how long later heats are, as a share of the first: they have an arm to confirm, not all to try"""
 
 
 @dataclass(frozen=True)
@@ -13,9 +17,13 @@ class Schedule:
 
     first: int = 40
     spacing: float = 4.0
-    length: int = 50
-    """mini-batches of a heat: a gain of the moment must not be taken for one that lasts"""
+    length: int = 40
+    """mini-batches of the first heat: a gain of the moment must not be taken for one that lasts"""
 
     def begins(self, heats: int) -> int:
         """Return the step at which the heat after this many heats begins."""
         return round(self.first * self.spacing**heats)
+
+    def lasts(self, heats: int) -> int:
+        """Return the mini-batches of the heat after this many heats."""
+        return math.ceil(LATER * self.length) if heats else self.length

@@ -5,7 +5,9 @@ judge before it is averaged. A gain counts only if it is clear of chance: a one-
 the judges, at a level that is shared out among the arms (Bonferroni), so that arms which are all
 no better than uniform are chosen with at most that probability. Among arms that are clear of
 uniform the one with the largest gain is chosen, not the one with the largest t: a small gain with
-little scatter would win over a large one otherwise.
+little scatter would win over a large one otherwise. The arm that leads was clear once, so it is not
+asked to be so again: it stays eligible while its gain is above 0, and loses the lead to uniform
+weights only if they are ahead of it.
 """
 
 import math
@@ -41,9 +43,9 @@ class Standing:
         """Return the one-sided p-value: how probable such a gain is if the arm is no better."""
         if self.judges < 2:
             return 1.0
-        from scipy import stats  # here, because it takes a second to import and few runs race
+        from scipy.special import stdtr  # here, because it takes a while and few runs race
 
-        return float(stats.t.sf(self.t, self.judges - 1))
+        return float(stdtr(self.judges - 1, -self.t))  # the distribution is symmetric
 
 
 def standings(
@@ -68,21 +70,30 @@ def _standing(own: Array, base: Array) -> Standing:
     looks = len(own)
     late = looks - max(1, math.ceil(SETTLED * looks))
     gains = (own[late:] - base[late:looks]).mean(0)  # [judges]
-    if not np.isfinite(gains).all():
-        return Standing(-math.inf, 0.0, len(gains))
     count = len(gains)
+    if not count:  # the metric is undefined on every judge
+        return Standing(0.0, math.inf, 0)
+    if not np.isfinite(gains).all():
+        return Standing(-math.inf, 0.0, count)
     error = float(gains.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
     return Standing(float(gains.mean()), error, count)
 
 
-def chosen(found: Mapping[str, Standing], share: float) -> str | None:
-    """Return the arm of the largest gain among those clear of the baseline; None if none is.
+def chosen(found: Mapping[str, Standing], share: float, leader: str = "") -> str | None:
+    """Return the arm of the largest gain among those that may lead; None if none may.
+
+    An arm may lead if it is clear of the baseline, or if it led before and is still ahead of it.
 
     Args:
         found: how each arm stands that may be chosen.
         share: each arm's share of the level, the largest chance at which its gain is clear.
+        leader: the arm that leads so far.
     """
-    clear = [name for name, one in found.items() if one.chance() <= share]
+    clear = [
+        name
+        for name, one in found.items()
+        if one.chance() <= share or (name == leader and one.gain > 0)
+    ]
     return max(clear, key=lambda name: found[name].gain, default=None)
 
 

@@ -16,7 +16,7 @@ def judging_work(
     them stay.
 
     Args:
-        schedule: when heats begin, and their length.
+        schedule: when heats begin, and how long they last.
         steps: the mini-batches of the stretch.
         T: number of mini-batches of a window.
         arms: the work of a window by each arm, the baseline first.
@@ -27,12 +27,13 @@ def judging_work(
         losing += replace(_whole(arm), forwards=arm.forwards)
     others, total, heats = len(arms) - 1, WindowWork(0.0), 0
     while (begins := schedule.begins(heats)) < steps.stop:
-        ends = min(begins + schedule.length, steps.stop)
-        share = max(0, ends - max(begins, steps.start)) / schedule.length
+        length = schedule.lasts(heats)
+        ends = min(begins + length, steps.stop)
+        share = max(0, ends - max(begins, steps.start)) / length
         running = others * 0.5 + -(-others // 2) * 0.5  # half of them leave at half-time
         if heats:  # of the others only the best one
             running = 1.0
-        windows = schedule.length / T * running / others
+        windows = length / T * running / others
         judged = WindowWork(0.0, forwards=looked * (1 + running))
         total += (losing.times(windows) + judged).times(share)
         heats += 1

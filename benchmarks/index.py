@@ -1,0 +1,173 @@
+"""The index of docs/results and the table of the project's README, made of the pages' JSON files.
+
+A page that is written again changes its own lines; those of the others stay, whether or not their
+run folders are still there.
+"""
+
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.results import DOCS, Finished, signed
+from towpath.metrics import Metric, metric_named
+from towpath.reports.charts.figures import write_weights
+from towpath.runs.differences import PairedDifference
+from towpath.weighters.sets import REFEREES
+
+README = Path("README.md")
+BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
+TABLES = {"any-shot-rows": "the paper's any-shot table, row by row, in a shorter form"}
+"""pages that are made of other pages"""
+PANELS = ("uniform", "mixture", "tow-targets", "oracle")
+"""the panels of the README's picture"""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The pages whose figures stand side by side in the project's README."""
+
+    noisy: str
+    clean: str
+    shifted: str
+
+
+HEADLINE = Headline("rivals-40", "rivals-0", "rivals-zipf")
+
+
+class Written:
+    """A page of docs/results, read from its JSON file."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.about = name, EXPERIMENTS[name].about
+        self.content: dict[str, Any] = json.loads((DOCS / f"{name}.json").read_text())
+        runs = self.content["runs"]
+        self.tests: list[str] = list(runs[0]["test"])
+        self.scores = {
+            label: [run["test"] for run in runs if run["label"] == label]
+            for label in self.content["weighters"]
+        }
+
+    def metric(self, test: str) -> Metric:
+        """Return the main metric of a test set."""
+        return metric_named(self.content["runs"][0]["test"][test]["metric"])
+
+    def accuracy(self, label: str, test: str) -> str:
+        """Return the mean over the seeds, with the mean half-width of a seed's interval."""
+        scores = [score[test] for score in self.scores[label]]
+        metric = self.metric(test)
+        mean = metric.shown(statistics.fmean(score["mean"] for score in scores))
+        return f"{mean} ±{metric.shown(statistics.fmean(score['interval'] for score in scores))}"
+
+    def change(self, label: str, test: str, each: bool = True) -> str:
+        """Return the paired difference to the baseline, pooled over the seeds.
+
+        Args:
+            label: the weighter.
+            test: the test set.
+            each: whether the differences of the seeds follow in brackets.
+        """
+        found = self.content["differences"].get(label, {}).get(test)
+        if not found:
+            return "-"
+        metric = self.metric(test)
+        text = signed(PairedDifference.from_json(found), metric)
+        if each and len(found["seeds"]) > 1:
+            seeds = (
+                signed(PairedDifference.from_json(one), metric) for one in found["seeds"].values()
+            )
+            text += f" ({', '.join(seeds)})"
+        return text
+
+
+def index() -> None:
+    """Write the page of all experiments, and the README's table."""
+    pages = {n: Written(n) for n in EXPERIMENTS if (DOCS / f"{n}.json").is_file()}
+    lines = [
+        "# Results",
+        "",
+        "Written by `python -m benchmarks.evidence pages RUNS`; every command is on its page and "
+        "in `python -m benchmarks.evidence list`. Differences to the baseline are paired, in "
+        "points.",
+        "",
+        "| experiment | what | weighter | accuracy | minus baseline |",
+        "|---|---|---|---|---|",
+    ]
+    for done in pages.values():
+        for test in done.tests:
+            lines += _rows(done, test)
+    for name, about in TABLES.items():
+        if (DOCS / f"{name}.md").is_file():
+            lines.append(f"| [{name}]({name}.md) | {about} | | | |")
+    reading = DOCS / "reading.md"
+    if reading.exists():
+        lines += ["", reading.read_text().strip()]
+    (DOCS / "README.md").write_text("\n".join(lines) + "\n")
+    chosen = [pages.get(n) for n in (HEADLINE.noisy, HEADLINE.clean, HEADLINE.shifted)]
+    if all(chosen):
+        _readme([page for page in chosen if page])
+
+
+def _rows(done: Written, test: str) -> list[str]:
+    """Return the lines of one page and test set."""
+    where = f" ({test})" if len(done.tests) > 1 else ""
+    lines: list[str] = []
+    for label in done.scores:
+        if done.scores[label]:
+            first = "" if lines else f"[{done.name}]({done.name}.md){where}"
+            cells = [first, "" if lines else done.about, label]
+            cells += [done.accuracy(label, test), done.change(label, test)]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _readme(pages: list[Written]) -> None:
+    """Write what a referee will ask for, in the three settings, into the project's README."""
+    titles = ("40% wrong labels", "no wrong labels", "Zipf alphabets")
+    heads = " | ".join(f"{title} | minus uniform" for title in titles)
+    rows = [f"| weighter | {heads} |", "|" + "---|" * (1 + 2 * len(titles))]
+    shown = [
+        label for label in (*REFEREES, "auto") if any(page.scores.get(label) for page in pages)
+    ]
+    for label in shown:
+        cells = [label]
+        for page in pages:
+            there = bool(page.scores.get(label))
+            test = page.tests[0]
+            cells += (
+                [page.accuracy(label, test), page.change(label, test, each=False)]
+                if there
+                else ["-", "-"]
+            )
+        rows.append(f"| {' | '.join(cells)} |")
+    text = README.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
+
+
+def pictures(noisy: Finished, clean: Finished) -> None:
+    """Draw the weights of wrong and clean tasks, and the agreement of the trusted tasks."""
+    write_weights(DOCS / "headline.png", noisy.folder, noisy.result, PANELS)
+    _agreements(noisy, clean)
+
+
+def _agreements(noisy: Finished, clean: Finished) -> None:
+    """The distribution of the agreement over windows, with wrong labels and without."""
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    edges = [i / 20 for i in range(-20, 21)]
+    for done, colour, name in (
+        (clean, "#0072B2", "no wrong labels"),
+        (noisy, "#D55E00", "40% wrong labels"),
+    ):
+        axes.hist(done.agreements("tow-targets"), edges, color=colour, alpha=0.6, label=name)
+    axes.set_title("Agreement of the trusted tasks, window by window (tow-targets)")
+    axes.set_xlabel("cosine of what two halves of them ask for")
+    axes.set_ylabel("windows")
+    axes.legend(frameon=False)
+    figure.savefig(DOCS / "agreement.png", dpi=120, metadata={"Software": None})

@@ -1,0 +1,80 @@
+"""The index of docs/results is that of its pages, whichever of them is written again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from benchmarks import index
+from benchmarks.any_shot import SHORT_FORM, rows
+from benchmarks.any_shot_page import write_any_shot_page
+from benchmarks.experiments import EXPERIMENTS
+
+from towpath.recipes.reading import read_recipe
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def docs(tmp_path, monkeypatch):
+    """A copy of the pages and of the README, as the place that is written to."""
+    shutil.copytree(ROOT / "docs/results", tmp_path / "docs/results")
+    shutil.copy(ROOT / "README.md", tmp_path / "README.md")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "docs/results"
+
+
+def test_the_index_and_the_readme_s_table_are_those_of_the_pages(docs):
+    index.index()
+    assert (docs / "README.md").read_text() == (ROOT / "docs/results/README.md").read_text()
+    assert Path("README.md").read_text() == (ROOT / "README.md").read_text()
+
+
+def test_every_page_belongs_to_an_experiment_whose_command_it_shows():
+    for file in (ROOT / "docs/results").glob("*.json"):
+        assert file.stem in EXPERIMENTS
+        command = json.loads(file.read_text())["command"]
+        assert command in file.with_suffix(".md").read_text()
+        assert f"--out {file.stem} " in command
+
+
+def test_the_readme_shows_three_settings_side_by_side_once_they_are_there(docs):
+    for name in ("rivals-40", "rivals-0", "rivals-zipf"):
+        content = json.loads((docs / "noise-40.json").read_text())
+        if name == "rivals-zipf":
+            content["weighters"].remove("exploitation")
+            content["runs"] = [r for r in content["runs"] if r["label"] != "exploitation"]
+        (docs / f"{name}.json").write_text(json.dumps(content))
+    index.index()
+    table = Path("README.md").read_text().partition(index.BEGIN)[2].partition(index.END)[0]
+    rows = {row.split(" | ")[0].strip("| "): row for row in table.strip().splitlines()[2:]}
+    assert list(rows) == ["uniform", "exploitation", "tow-targets", "oracle"]
+    assert rows["exploitation"].split(" | ")[1:] == [
+        *("76.9 ±1.1", "+3.7 ±0.6") * 2,
+        *("-", "- |"),
+    ]
+
+
+def test_the_any_shot_page_puts_each_row_beside_the_papers_with_what_differs(docs):
+    """A row without a page says that it was not run; what all rows differ in is told once."""
+    source = json.loads((docs / "paper-any-shot.json").read_text())
+    for name, weighters in (("any-shot-meta-sgd", ["uniform"]), ("any-shot-maml", ["uniform"])):
+        recipe = read_recipe(name, [*SHORT_FORM.items(), ("training.steps", "100")])
+        runs = [run for run in source["runs"] if run["label"] in weighters]
+        content = {**source, "settings": recipe.as_mapping(), "weighters": weighters, "runs": runs}
+        (docs / f"{name}.json").write_text(json.dumps(content))
+    write_any_shot_page()
+    index.index()
+    assert "[any-shot-rows](any-shot-rows.md)" in (docs / "README.md").read_text()
+    text = (docs / "any-shot-rows.md").read_text()
+    lines = text.count("\n| ") - 1  # without the head
+    assert lines == len(rows()) + 2  # a weighted row has its uniform below it
+    common = next(line for line in text.splitlines() if line.startswith("What differs"))
+    assert "episodes.shots any-10 instead of any" in common
+    own = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in text.splitlines()}
+    score = runs[0]["test"]["cub"]
+    found = f"{100 * score['mean']:.1f} ±{100 * score['interval']:.1f}"
+    assert own["Meta-SGD"][1:5] == ["69.95 ±0.20", own["Meta-SGD"][2], "65.94 ±0.22", found]
+    assert "training.meta_batch_size 5 instead of 1" in own["Meta-SGD"][5]
+    assert own["TOW-MAML"][2] == "not run"
+    assert own["the same, uniform"][4] == "not run"  # the last one, TOW-Protonet's
