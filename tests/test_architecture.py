@@ -182,8 +182,7 @@ def test_sizes_are_measured_as_a_reader_would():
 
 WITHOUT_A_TEST_FILE = {
     "": 3,
-    "backbones": 2,
-    "cli": 1,
+    "backbones": 1,
     "control": 5,
     "curvature": 1,
     "data": 11,

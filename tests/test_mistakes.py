@@ -361,7 +361,9 @@ def listing(place):
 @pytest.mark.parametrize("name", CASES)
 def test_a_mistake_is_answered_with_one_clear_sentence(name, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("towpath.cli.board.find_spec", lambda name: None)  # whatever is installed
+    monkeypatch.setattr(
+        "towpath.training.loggers.find_spec", lambda name: None
+    )  # whatever is installed
     case, found, remedy = CASES[name]
     argv = case.get("argv", ["train", "case.yaml", *NEW])
     if "train" in case:

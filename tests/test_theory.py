@@ -109,6 +109,7 @@ def test_a_run_outside_the_theorem_says_why():
         ({"first_order": True}, "first-order"),
         ({"targets": True}, "trusted"),
         ({"fresh_tasks": True}, "same M tasks"),
+        ({"plain_steps": False}, "clipped"),
     ):
         reasons = reasons_outside(**(inside | change))
         assert len(reasons) == 1

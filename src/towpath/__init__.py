@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from towpath import backbones, data, distributed, learners
     from towpath.control import Status
     from towpath.data.episode import Episode
-    from towpath.dynamics import SGD, Adam
+    from towpath.dynamics import SGD, Adam, AMSGrad, ClipNorm, ClipValue, RAdam, RMSprop, Stepping
     from towpath.objective import Objective
     from towpath.training import TrainedLearner, TrainState, load, train_step
     from towpath.weighters import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TrustedOnly,
         Uncertainty,
         Uniform,
+        Windowed,
     )
 
 __version__ = "0.1.0"
@@ -66,10 +67,13 @@ __all__ = [
     "SGD",
     "TOW",
     "TRMAML",
+    "AMSGrad",
     "Adam",
     "AlphaMAML",
     "AutoLambda",
     "CVaR",
+    "ClipNorm",
+    "ClipValue",
     "DoGE",
     "Episode",
     "Exploitation",
@@ -86,15 +90,19 @@ __all__ = [
     "Objective",
     "Oracle",
     "Plan",
+    "RAdam",
+    "RMSprop",
     "Race",
     "Random",
     "Status",
+    "Stepping",
     "TrainState",
     "TrainedLearner",
     "Trim",
     "TrustedOnly",
     "Uncertainty",
     "Uniform",
+    "Windowed",
     "backbones",
     "data",
     "distributed",
@@ -108,7 +116,16 @@ __getattr__, __dir__ = exports(
         "towpath.control": ("Status",),
         "towpath.objective": ("Objective",),
         "towpath.data.episode": ("Episode",),
-        "towpath.dynamics": ("SGD", "Adam"),
+        "towpath.dynamics": (
+            "AMSGrad",
+            "Adam",
+            "ClipNorm",
+            "ClipValue",
+            "RAdam",
+            "RMSprop",
+            "SGD",
+            "Stepping",
+        ),
         "towpath.training": ("TrainedLearner", "TrainState", "load", "train_step"),
         "towpath.weighters": (
             "AlphaMAML",
@@ -144,6 +161,7 @@ __getattr__, __dir__ = exports(
             "Random",
             "Trim",
             "Uniform",
+            "Windowed",
         ),
     },
 )

@@ -247,10 +247,12 @@ def reasons_outside(
     first_order: bool,
     targets: bool,
     fresh_tasks: bool = True,
+    plain_steps: bool = True,
 ) -> list[str]:
     """List the reasons why the theorem does not cover a run; none if it does.
 
-    That the loss is smooth is not checked.
+    That the loss is smooth is not checked. It takes nine arguments because each is a condition of
+    the theorem by itself.
 
     Args:
         optimizer: the name of the outer optimiser.
@@ -261,12 +263,17 @@ def reasons_outside(
         first_order: whether second derivatives were left out of the gradients.
         targets: whether the weights were planned for trusted tasks.
         fresh_tasks: whether every mini-batch drew new tasks.
+        plain_steps: whether gradients were not clipped and the rate was constant.
     """
     reasons = []
     if optimizer != "sgd":
         reasons.append(f"it was trained by {optimizer}; the theorem covers plain SGD")
     if momentum or weight_decay:
         reasons.append("SGD had momentum or weight decay; the theorem covers plain steps")
+    if not plain_steps:
+        reasons.append(
+            "gradients were clipped or the rate was scheduled; the theorem covers neither"
+        )
     if learner not in ("maml", "anil"):
         reasons.append(f"the learner is {learner}; the theorem covers MAML")
     elif adaptation_steps != 1:

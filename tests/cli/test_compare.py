@@ -28,6 +28,4 @@ def test_the_recipes_own_weighters_are_compared_and_a_finished_one_is_left(here,
     assert main(["resume", "both"]) == 0
     assert Path("both/random-seed0/summary.json").read_bytes() == made
     capsys.readouterr()
-    assert "--tensorboard found the comparison" in refused(
-        ["resume", "both", "--tensorboard"], capsys
-    )
+    assert "--logger found the comparison" in refused(["resume", "both", "--tensorboard"], capsys)

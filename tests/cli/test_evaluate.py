@@ -1,6 +1,9 @@
 """`towpath evaluate`: a table of the test sets."""
 
 import csv
+import json
+
+import pytest
 
 from tests.refusal import refused
 from towpath.cli.main import main
@@ -48,3 +51,30 @@ def test_an_interval_needs_two_tasks(done, capsys):
     assert "--tasks is 1; expected at least 2" in refused(
         ["evaluate", str(done), "--tasks", "1"], capsys
     )
+
+
+def test_a_run_can_be_tested_on_tasks_of_another_shape(done, capsys):
+    words = ["evaluate", str(done), "--tasks", "3", "--json"]
+    assert main(words) == 0
+    usual = json.loads(capsys.readouterr().out)
+    assert main([*words, "--episodes.shots", "3", "--episodes.ways", "4"]) == 0
+    other = json.loads(capsys.readouterr().out)
+    assert (usual["episodes"]["shots"], usual["episodes"]["ways"]) == (1, 2)
+    assert (other["episodes"]["shots"], other["episodes"]["ways"]) == (3, 4)
+    assert other["test"]["glyphs"]["loss"] != usual["test"]["glyphs"]["loss"]
+    assert main(["evaluate", str(done), "--tasks", "3", "--episodes.shots", "3"]) == 0
+    assert "episodes.shots 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["episodes.label_noise", "training.steps", "shots"])
+def test_what_test_tasks_do_not_have_is_refused(done, capsys, option):
+    said = refused(["evaluate", str(done), f"--{option}", "1"], capsys)
+    assert f"found --{option}; expected one of --episodes.ways, --episodes.shots" in said
+
+
+def test_a_head_of_two_outputs_takes_no_third_class(here, capsys):
+    assert main(["train", "tiny.yaml", "--learner.name", "maml", "--out", "run"]) == 0
+    capsys.readouterr()
+    said = refused(["evaluate", "run", "--tasks", "2", "--episodes.ways", "3"], capsys)
+    assert "the head of the network was trained for 2 classes; expected 2" in said
+    assert main(["evaluate", "run", "--tasks", "2", "--episodes.shots", "2"]) == 0

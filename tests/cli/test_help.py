@@ -22,7 +22,7 @@ from towpath.cli import main as cli
 from towpath.data import SETS
 from towpath.recipes.reading import read_recipe
 
-PARSER = cli._parser()
+PARSER = cli.command_line()
 
 
 def commands(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from towpath.cli.main import _parser
+from towpath.cli.main import command_line
 from towpath.cli.parser import UsageError
 from towpath.cli.ranks import refuse_torchrun, resuming_command
 
@@ -11,7 +11,7 @@ def test_only_training_shares_its_tasks():
     sharing = {"train": ["r"], "resume": ["r"]}
     others = {"compare": ["r"], "evaluate": ["r"], "demo": [], "bench": []}
     for command, words in {**sharing, **others}.items():
-        arguments = _parser().parse_args([command, *words])
+        arguments = command_line().parse_args([command, *words])
         assert getattr(arguments, "shares_tasks", False) == (command in sharing), command
 
 

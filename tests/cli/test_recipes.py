@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.refusal import refused
 from towpath.cli.main import main
 
 
@@ -14,3 +15,24 @@ def test_recipes_are_listed_shown_and_copied(tmp_path, monkeypatch, capsys):
     assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 0
     assert Path("mine.yaml").read_text() == shown
     assert main(["recipes", "copy", "demo", "--out", "mine.yaml"]) == 2
+
+
+def test_the_fields_of_a_section_or_of_a_component_are_told(capsys):
+    assert main(["recipes", "fields", "training"]) == 0
+    shown = capsys.readouterr().out
+    assert "training.meta_batch_size" in shown
+    assert "validation.every" not in shown
+    assert main(["recipes", "fields", "maml"]) == 0
+    shown = capsys.readouterr().out
+    assert "number of inner steps" in " ".join(shown.replace("│", " ").split())
+    assert "training.steps" not in shown
+
+
+def test_fields_of_nothing_are_refused_with_the_nearest_section(capsys):
+    assert "Did you mean 'training'?" in refused(["recipes", "fields", "trainig"], capsys)
+
+
+def test_all_fields_as_markdown_are_the_page_of_the_docs(capsys):
+    assert main(["recipes", "fields", "--markdown"]) == 0
+    page = Path(__file__).parents[2] / "docs" / "recipe-fields.md"
+    assert capsys.readouterr().out in page.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from torch.func import jacrev
 
 import towpath as tp
 from tests.oracles.compare import assert_close
-from towpath.dynamics import AdamDynamics, SGDDynamics, State
+from towpath.dynamics import AdamDynamics, State, clipped
 from towpath.flat import Layout
 
 LAYOUT = Layout(("first", "second"), (torch.Size([2, 2]), torch.Size([3])))
@@ -30,11 +30,33 @@ RULES = {
         tp.Adam(lr=0.1, weight_decay=0.3, decoupled=True),
         tp.Adam(lr=0.02, weight_decay=0.1, betas=(0.5, 0.9)),
     ),
+    "amsgrad": (
+        tp.AMSGrad(lr=0.1, weight_decay=0.3, decoupled=True, betas=(0.8, 0.5)),
+        tp.AMSGrad(lr=0.02, weight_decay=0.1, eps=1e-4),
+    ),
+    "radam": (
+        tp.RAdam(lr=0.1, weight_decay=0.3, betas=(0.8, 0.95)),
+        tp.RAdam(lr=0.02, weight_decay=0.1, decoupled=True, eps=1e-4),
+    ),
+    "rmsprop": (tp.RMSprop(lr=0.1, weight_decay=0.3), tp.RMSprop(lr=0.02, alpha=0.8, eps=1e-4)),
+    "rmsprop centred in one group": (
+        tp.RMSprop(lr=0.1, weight_decay=0.3, centered=True),
+        tp.RMSprop(lr=0.02, alpha=0.8),
+    ),
+    "rmsprop momentum in the other": (
+        tp.RMSprop(lr=0.1, centered=True, alpha=0.9),
+        tp.RMSprop(lr=0.02, alpha=0.8, momentum=0.7, weight_decay=0.2),
+    ),
+    "rmsprop momentum": (
+        tp.RMSprop(lr=0.1, momentum=0.9, eps=1e-3),
+        tp.RMSprop(lr=0.02, momentum=0.5, eps=1e-3),
+    ),
 }
+CLIPS = {"not clipped": None, "by norm": tp.ClipNorm(0.7), "by value": tp.ClipValue(0.6)}
 
 
 def dynamics_of(rules):
-    return (AdamDynamics if isinstance(rules[0], tp.Adam) else SGDDynamics)(LAYOUT, rules)
+    return rules[0].init(LAYOUT.unflatten(torch.zeros(LAYOUT.total))).dynamics.with_rules(rules)
 
 
 def normal(seed, *shape):
@@ -63,21 +85,23 @@ def jacobians(dynamics, state, g, gam, J):
     return jacrev(step, argnums=(0, 1))(state.z.reshape(-1), zero)
 
 
-@pytest.mark.parametrize("warm", [0, 1, 3])
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("warm", [0, 1, 3, 9])
 @pytest.mark.parametrize("rules", RULES)
-def test_linearisation_equals_jacrev_of_the_step(rules, warm):
-    dynamics = dynamics_of(RULES[rules])
+def test_linearisation_equals_jacrev_of_the_step(rules, warm, clip):
+    dynamics = clipped(dynamics_of(RULES[rules]), CLIPS[clip])
     state = warmed(dynamics, warm)
     P, k = LAYOUT.total, len(state.slots) + 1
     g, gam, J = normal(1, P), normal(2, P), normal(3, 4, P)
     lin = dynamics.linearise(state, g)
     assert lin.A.shape == (k, k, P)
-    A = lin.A.clone()
-    A[:, 0] += lin.b * gam
+    assert (lin.removal is not None) == (clip == "by norm")
+    R = lin.removed(torch.eye(P, dtype=torch.float64))
     F_x = torch.zeros(k, P, k, P, dtype=torch.float64)
+    F_x[:, :, 0, :] = lin.b[:, :, None] * (R * gam)
     for p in range(P):
-        F_x[:, p, :, p] = A[:, :, p]
-    F_u = lin.b[:, :, None] * J.T
+        F_x[:, p, :, p] += lin.A[:, :, p]
+    F_u = lin.b[:, :, None] * lin.removed(J).T
     dz, du = jacobians(dynamics, state, g, gam, J)
     assert_close(F_x.reshape(k * P, k * P), dz, 1e-12)
     assert_close(F_u.reshape(k * P, 4), du, 1e-12)

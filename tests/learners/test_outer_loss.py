@@ -1,7 +1,9 @@
 """The loss of a task through each learner: gradient and Gauss-Newton against dense references, and
 draws that are a function of (seed, task) alone, whatever the workers."""
 
+from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
 import pytest
 import torch
@@ -29,10 +31,9 @@ def made(name: str, first_order: bool | None) -> Learner:
     torch.manual_seed(0)
     kind = LEARNERS[name]
     model = MLP(4, None if kind.wants_embedding else 3, (5,), "tanh").double()
-    if first_order is None:
-        return kind(model)  # type: ignore[call-arg]  # the loss has its default
-    options = {"adaptation_steps": 2, "first_order": first_order}
-    return kind(model, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"adaptation_steps": 2, "first_order": first_order}
+    make: Callable[..., Learner] = kind
+    return make(model) if first_order is None else make(model, **options)
 
 
 def predicted(learner: Learner, params, task, index: int) -> Predicted:
@@ -43,7 +44,7 @@ def predicted(learner: Learner, params, task, index: int) -> Predicted:
 @pytest.mark.parametrize(("name", "first_order"), ORDERS)
 def test_loss_gradient_and_gauss_newton_equal_autograd_and_the_dense_matrix(name, first_order):
     learner = made(name, first_order)
-    params = {key: p.detach().requires_grad_() for key, p in learner.parameters().items()}
+    params = {key: p.detach().double().requires_grad_() for key, p in learner.parameters().items()}
     weights = torch.tensor([[0.5, 2.0]], dtype=torch.float64)
     said = tp.Objective(learner).evaluate(
         params, TASKS[:2], curvature=Curvature("gauss-newton-exact", weights), seed=SEED

@@ -1,5 +1,8 @@
 """The named losses: their values are torch's, their factors those of the dense Hessian."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,7 +20,7 @@ YES = (NUMBERS > 0).double()
 WEIGHT = (0.5, 2.0, 1.0, 3.0)
 W = torch.tensor(WEIGHT, dtype=torch.float64)
 
-CASES = {
+CASES: dict[str, tuple[dict[str, Any], Tensor, Tensor, Callable[..., Tensor]]] = {
     "cross_entropy": ({}, OUTPUTS, LABELS, F.cross_entropy),
     "cross_entropy smoothed": (
         {"label_smoothing": 0.1},

@@ -19,6 +19,16 @@ OPTIMISERS = {
     "adam foreach": (torch.optim.Adam, {"foreach": True, "weight_decay": 0.1}),
     "adam fused": (torch.optim.Adam, {"fused": True}),
     "adamw": (torch.optim.AdamW, {"weight_decay": 0.2}),
+    "amsgrad": (torch.optim.Adam, {"amsgrad": True, "betas": (0.8, 0.5)}),
+    "amsgrad decoupled": (torch.optim.AdamW, {"amsgrad": True, "weight_decay": 0.2}),
+    "radam": (torch.optim.RAdam, {"weight_decay": 0.1}),
+    "radam decoupled": (
+        torch.optim.RAdam,
+        {"weight_decay": 0.2, "decoupled_weight_decay": True, "betas": (0.8, 0.9)},
+    ),
+    "rmsprop": (torch.optim.RMSprop, {}),
+    "rmsprop momentum": (torch.optim.RMSprop, {"momentum": 0.9, "weight_decay": 0.1}),
+    "rmsprop centred": (torch.optim.RMSprop, {"centered": True, "momentum": 0.5, "alpha": 0.9}),
 }
 
 
@@ -50,13 +60,20 @@ def objective_of(model):
     )
 
 
-def train(model, optimizer, window, weights):
-    """One step of torch's optimiser per mini-batch on the weighted losses."""
+def train(model, optimizer, window, weights, *, clip_norm=None, clip_value=None, scheduler=None):
+    """One step of torch's optimiser per mini-batch on the weighted losses, as in a plain loop."""
+    held = [p for group in optimizer.param_groups for p in group["params"]]
     for tasks, w in zip(window, weights, strict=True):
         optimizer.zero_grad()
         losses = torch.stack([F.mse_loss(model(x), y) for x, y in tasks])
         (w @ losses).backward()
+        if clip_norm is not None:
+            nn.utils.clip_grad_norm_(held, clip_norm)
+        if clip_value is not None:
+            nn.utils.clip_grad_value_(held, clip_value)
         optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
 
 
 def largest_difference(model, optimizer, other_model, other_optimizer):

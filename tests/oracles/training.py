@@ -67,6 +67,62 @@ def adam(x, memory, g, *, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, de
     return x - lr * m_hat / (v_hat.sqrt() + eps), (m, v, n)
 
 
+def amsgrad(x, memory, g, *, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, decoupled=False):
+    if decoupled:
+        x = x - lr * weight_decay * x
+    else:
+        g = g + weight_decay * x
+    zero = torch.zeros_like(x)
+    m, v, largest, n = (zero, zero, zero, 0) if memory is None else memory
+    m, v, n = betas[0] * m + (1 - betas[0]) * g, betas[1] * v + (1 - betas[1]) * g * g, n + 1
+    largest = torch.where(v > largest, v, largest)
+    m_hat, v_hat = m / (1 - betas[0] ** n), largest / (1 - betas[1] ** n)
+    return x - lr * m_hat / (v_hat.sqrt() + eps), (m, v, largest, n)
+
+
+def radam(x, memory, g, *, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, decoupled=False):
+    if decoupled:
+        x = x - lr * weight_decay * x
+    else:
+        g = g + weight_decay * x
+    m, v, n = (torch.zeros_like(x), torch.zeros_like(x), 0) if memory is None else memory
+    m, v, n = betas[0] * m + (1 - betas[0]) * g, betas[1] * v + (1 - betas[1]) * g * g, n + 1
+    m_hat = m / (1 - betas[0] ** n)
+    inf = 2 / (1 - betas[1]) - 1
+    rho = inf - 2 * n * betas[1] ** n / (1 - betas[1] ** n)
+    if rho <= 5:
+        return x - lr * m_hat, (m, v, n)
+    r = ((rho - 4) * (rho - 2) * inf / ((inf - 4) * (inf - 2) * rho)) ** 0.5
+    adaptive = (1 - betas[1] ** n) ** 0.5 / (v.sqrt() + eps)
+    return x - lr * m_hat * r * adaptive, (m, v, n)
+
+
+def rmsprop(
+    x, memory, g, *, lr, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False
+):
+    g = g + weight_decay * x
+    zero = torch.zeros_like(x)
+    v, mean, buffer = (zero, zero, zero) if memory is None else memory
+    v = alpha * v + (1 - alpha) * g * g
+    mean = alpha * mean + (1 - alpha) * g
+    width = (v - mean * mean if centered else v).sqrt() + eps
+    buffer = momentum * buffer + g / width
+    return x - lr * buffer, (v, mean, buffer)
+
+
+def clipping(step, *, norm=None, value=None):
+    """The update `step` on a clipped gradient, as the documentation of torch defines it."""
+
+    def clipped_step(x, memory, g):
+        if norm is not None:
+            g = g * torch.clamp(norm / (g.square().sum().sqrt() + 1e-6), max=1.0)
+        if value is not None:
+            g = torch.where(g.abs() > value, value * g.sign().detach(), g)
+        return step(x, memory, g)
+
+    return clipped_step
+
+
 def detached(memory):
     if isinstance(memory, tuple):
         return tuple(part.detach() if torch.is_tensor(part) else part for part in memory)

@@ -34,7 +34,7 @@ def test_all_parameters_and_buffers_come_from_the_file(tmp_path):
 
 def test_layers_may_be_left_out_by_name_or_pattern(tmp_path):
     source, model = net(outputs=5), net()
-    before = model[2].weight.clone()
+    before = model.state_dict()["2.weight"].clone()
     path = str(tmp_path / "net.safetensors")
     save_file({k: v for k, v in source.state_dict().items() if "running" not in k}, path)
     pretrained = Pretrained.of({"file": path, "skip": ["2", "*.running_*"]})
@@ -49,7 +49,7 @@ def test_missing_unexpected_and_misshaped_names_are_told_in_one_sentence(tmp_pat
     tensors["fc.weight"] = tensors.pop("0.weight")
     pretrained = saved(tmp_path / "net.safetensors", tensors)
     model = net()
-    before = model[0].bias.clone()
+    before = model.state_dict()["0.bias"].clone()
     with pytest.raises(RecipeError) as refusal:
         pretrained.load_into(model)
     said = str(refusal.value)

@@ -76,6 +76,14 @@ def test_a_stopped_run_ends_equal_for_every_pair_and_every_way(tmp_path, weighte
     [
         {"optimizer": {"name": "sgd", "meta_lr": 0.1, "momentum": 0.9}},
         {"optimizer": {"name": "adamw", "meta_lr": 0.01}},
+        {
+            "optimizer": {
+                "name": "rmsprop",
+                "meta_lr": 0.01,
+                "clip_norm": 0.5,
+                "schedule": {"name": "cosine", "warmup": 5},
+            }
+        },
         {"threads": 2},
         {"validation": {"tasks": 3, "every": 2, "patience": 12}},
         {"validation": {"every": 0}},

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from torch.optim import lr_scheduler
 
 import towpath as tp
 from tests.oracles.torch_training import (
@@ -44,6 +45,82 @@ def test_apply_equals_weighted_steps_of_torch_and_training_goes_on(name, warm):
     train(model, optimizer, after, UNIFORM)
     train(twin, twin_optimizer, after, UNIFORM)
     assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
+
+
+CLIPS = {"by norm": {"clip_norm": 0.2}, "by value": {"clip_value": 0.05}}
+
+
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_twenty_clipped_steps_equal_those_of_torch(name, clip):
+    model, optimizer = with_optimiser(name)
+    twin, twin_optimizer = copy.deepcopy((model, optimizer))
+    free, free_optimizer = copy.deepcopy((model, optimizer))
+    stepping = tp.Stepping(optimizer, **CLIPS[clip])
+    spreads = []
+    for window in windows(5):
+        plan = tp.TOW(beta=0.02).plan(objective_of(model), model, stepping, window)
+        spreads.append(plan.spread)
+        plan.apply_(model, stepping)
+        train(twin, twin_optimizer, window, plan.weights, **CLIPS[clip])
+        train(free, free_optimizer, window, plan.weights)
+    assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
+    assert largest_difference(model, optimizer, free, free_optimizer) > 1e-3, "nothing was clipped"
+    assert max(spreads) > 0.01, "uniform weights would prove little"
+
+
+SCHEDULERS = {
+    "cosine": lambda o: lr_scheduler.CosineAnnealingLR(o, T_max=20),
+    "lambda": lambda o: lr_scheduler.LambdaLR(o, lambda n: 1 / (1 + n)),
+    "one cycle, momentum too": lambda o: lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=24),
+    "warm-up, then steps": lambda o: lr_scheduler.SequentialLR(
+        o, [lr_scheduler.LinearLR(o, 0.1, total_iters=3), lr_scheduler.StepLR(o, 2)], [3]
+    ),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULERS)
+@pytest.mark.parametrize("name", ["momentum", "adam", "radam"])
+def test_a_scheduler_within_windows_equals_that_of_a_plain_loop(name, schedule):
+    model, optimizer = with_optimiser(name)
+    twin, twin_optimizer = copy.deepcopy((model, optimizer))
+    ours, theirs = SCHEDULERS[schedule](optimizer), SCHEDULERS[schedule](twin_optimizer)
+    stepping = tp.Stepping(optimizer, scheduler=ours)
+    for window in windows(3):
+        plan = tp.TOW(beta=0.02).plan(objective_of(model), model, stepping, window)
+        plan.apply_(model, stepping)
+        train(twin, twin_optimizer, window, plan.weights, scheduler=theirs)
+        assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
+        assert ours.get_last_lr() == theirs.get_last_lr()
+        assert ours.last_epoch == theirs.last_epoch
+
+
+@pytest.mark.parametrize("weighter", [tp.Uniform(), tp.Exploration(), tp.PDS(), tp.L2RW()])
+def test_every_kind_of_weighter_steps_with_the_rates_of_its_steps(weighter):
+    (window,) = windows(1)
+    model, optimizer = with_optimiser("adam")
+    twin, twin_optimizer = copy.deepcopy((model, optimizer))
+    ours, theirs = SCHEDULERS["lambda"](optimizer), SCHEDULERS["lambda"](twin_optimizer)
+    stepping = tp.Stepping(optimizer, clip_norm=0.2, scheduler=ours)
+    targets = random_tasks(9, *[2] * T) if weighter.wants_targets else None
+    plan = weighter.plan(objective_of(model), model, stepping, window, targets=targets)
+    plan.apply_(model, stepping)
+    train(twin, twin_optimizer, window, plan.weights, clip_norm=0.2, scheduler=theirs)
+    assert largest_difference(model, optimizer, twin, twin_optimizer) <= 1e-10
+
+
+def test_apply_refuses_other_clipping_and_a_missing_scheduler():
+    (window,) = windows(1)
+    model, optimizer = with_optimiser("adam")
+    scheduler = SCHEDULERS["cosine"](optimizer)
+    clipped = tp.Stepping(optimizer, clip_norm=1.0)
+    plan = tp.TOW().plan(objective_of(model), model, clipped, window)
+    with pytest.raises(ValueError, match=r"ClipNorm\(max_norm=1.0\); found None"):
+        plan.apply_(model, optimizer)
+    scheduled = tp.Stepping(optimizer, scheduler=scheduler)
+    plan = tp.TOW().plan(objective_of(model), model, scheduled, window)
+    with pytest.raises(ValueError, match=r"expected the same tp\.Stepping"):
+        plan.apply_(model, optimizer)
 
 
 @pytest.mark.parametrize("warm", [0, 3], ids=["cold", "warm"])
@@ -95,8 +172,8 @@ def test_a_plan_with_targets_or_softmax_weights_applies_what_its_weights_say(nam
 @pytest.mark.parametrize(
     "schedule",
     [
-        lambda o: torch.optim.lr_scheduler.StepLR(o, step_size=1, gamma=0.5),
-        lambda o: torch.optim.lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=8),
+        lambda o: lr_scheduler.StepLR(o, step_size=1, gamma=0.5),
+        lambda o: lr_scheduler.OneCycleLR(o, max_lr=0.1, total_steps=8),
     ],
     ids=["step", "one cycle, momentum too"],
 )
@@ -162,8 +239,8 @@ def test_a_plan_refuses_what_moved_since(moved):
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda p: torch.optim.RMSprop(p, lr=0.1), "RMSprop"),
-        (lambda p: torch.optim.Adam(p, amsgrad=True), "amsgrad"),
+        (lambda p: torch.optim.Adagrad(p, lr=0.1), "Adagrad"),
+        (lambda p: torch.optim.Adam(p, maximize=True), "maximize"),
     ],
 )
 def test_an_unmodelled_optimiser_stops_the_plan_before_any_evaluation(make, named):

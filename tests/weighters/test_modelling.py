@@ -40,14 +40,34 @@ OPTIMISERS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         {"lr": 0.05, "weight_decay": 0.5, "decoupled": True, "betas": (0.7, 0.9), "eps": 1e-6},
     ),
 }
+NEW = {"weight_decay": 0.1, "eps": 1e-3}
+OPTIMISERS |= {
+    "amsgrad": (tp.AMSGrad, training.amsgrad, {"lr": 0.05, "betas": (0.8, 0.5), **NEW}),
+    "amsgrad decoupled": (tp.AMSGrad, training.amsgrad, {"lr": 0.05, "decoupled": True, **NEW}),
+    # with b2 = 0.9 the second moment counts from the sixth step on
+    "radam": (tp.RAdam, training.radam, {"lr": 0.05, "betas": (0.8, 0.9), **NEW}),
+    "rmsprop": (tp.RMSprop, training.rmsprop, {"lr": 0.02, **NEW}),
+    "rmsprop centred": (
+        tp.RMSprop,
+        training.rmsprop,
+        {"lr": 0.02, "alpha": 0.9, "centered": True, "momentum": 0.7, **NEW},
+    ),
+}
+CLIPS: dict[str, tuple[Any, dict[str, float]]] = {
+    "by norm": (tp.ClipNorm(0.3), {"norm": 0.3}),
+    "by value": (tp.ClipValue(0.1), {"value": 0.1}),
+}
 COSTS = {"own": {}, "targets": {"targets": True}, "replay": {"replay": True}}
 
 
-def warmed(optimiser, params, warm):
+def warmed(optimiser, params, warm, clip=None):
     """The optimiser's state in the library and in the oracle after `warm` equal steps."""
     rule, update, options = OPTIMISERS[optimiser]
     step = partial(update, **options)
     state = rule(**options).init(params)
+    if clip is not None:
+        ours, theirs = CLIPS[clip]
+        state, step = state.clipped(ours), training.clipping(step, **theirs)
     x, memory = training.flat(params), None
     here = state.at(x)
     generator = torch.Generator().manual_seed(7)
@@ -71,10 +91,11 @@ def compare(
     warm=0,
     replay=False,
     softmax=False,
+    clip=None,
     **options,
 ):
     """Costate gradient of the library, gradient of the oracle; the costs agree on the way."""
-    state, x, memory, step = warmed(optimiser, params, warm)
+    state, x, memory, step = warmed(optimiser, params, warm, clip)
     layout = state.dynamics.layout
     setting = Setting(
         objective,
@@ -136,6 +157,18 @@ def test_the_exact_adjoint_equals_autograd_through_the_rollout(optimiser, cost, 
         assert_close(ours, reference, 1e-8)
 
 
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_the_exact_adjoint_equals_autograd_with_clipped_gradients(optimiser, clip, cost):
+    ours, reference = compare_network(
+        optimiser, 4, cost, warm=5, clip=clip, exact_adjoint=True, curvature="gauss-newton"
+    )
+    assert_close(ours, reference, 1e-8)
+    free, _ = compare_network(optimiser, 4, cost, warm=5, exact_adjoint=True)
+    assert largest_error(ours, free) > 1e-3, "the case must clip something"
+
+
 @pytest.mark.parametrize("curvature", ["none", "gauss-newton-exact", "hutchinson"])
 @pytest.mark.parametrize("optimiser", ["momentum", "adam"])
 def test_the_exact_adjoint_does_not_depend_on_the_curvature(optimiser, curvature):
@@ -175,9 +208,10 @@ def diagonal_task(generator):
     return Q * scales, torch.randn(6, generator=generator, dtype=torch.float64)
 
 
+@pytest.mark.parametrize("clip", [None, *CLIPS])
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
-def test_the_model_adjoint_is_exact_where_the_hessian_is_diagonal(optimiser, cost):
+def test_the_model_adjoint_is_exact_where_the_hessian_is_diagonal(optimiser, cost, clip):
     generator = torch.Generator().manual_seed(3)
     T = 6
     window = [[diagonal_task(generator) for _ in range(M)] for _ in range(T)]
@@ -196,6 +230,7 @@ def test_the_model_adjoint_is_exact_where_the_hessian_is_diagonal(optimiser, cos
             targets,
             warm=warm,
             replay=cost == "replay",
+            clip=clip,
             curvature="gauss-newton-exact",
         )
         assert_close(ours, reference, 1e-8)

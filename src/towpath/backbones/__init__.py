@@ -4,7 +4,7 @@ from torch import nn
 
 from towpath.backbones.conv4 import Conv4
 from towpath.backbones.mlp import MLP
-from towpath.backbones.norms import NORM_POLICIES, Norm
+from towpath.backbones.norms import NORM_POLICIES, Norm, batch_norm_policies, use_batch_norm
 from towpath.backbones.resnet import ResNet, ResNet10, ResNet18
 
 BACKBONES: dict[str, type[nn.Module]] = {
@@ -24,4 +24,6 @@ __all__ = [
     "ResNet",
     "ResNet10",
     "ResNet18",
+    "batch_norm_policies",
+    "use_batch_norm",
 ]

@@ -69,10 +69,29 @@ def add_force(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--force", action="store_true", help=f"replace {what}")
 
 
-def add_tensorboard(parser: argparse.ArgumentParser) -> None:
-    """Add `--tensorboard`, which writes scalars beside the run's own files."""
-    text = "write scalars to RUN/tensorboard as well (needs the extra)"
-    parser.add_argument("--tensorboard", action="store_true", help=text)
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Add `--dry-run`, which `towpath.cli.dry_run` answers."""
+    text = "show the resolved recipe, the data found, the expected time and memory; write no run"
+    parser.add_argument("--dry-run", action="store_true", help=text)
+
+
+def add_loggers(parser: argparse.ArgumentParser) -> None:
+    """Add `--logger NAME`, for experiment trackers that get scalars beside the run's own files."""
+    parser.add_argument(
+        "--logger",
+        metavar="NAME",
+        action="append",
+        dest="loggers",
+        default=[],
+        help="log scalars to tensorboard, mlflow or wandb as well (each needs its extra)",
+    )
+    parser.add_argument(
+        "--tensorboard",
+        action="append_const",
+        const="tensorboard",
+        dest="loggers",
+        help="the same as --logger tensorboard",
+    )
 
 
 # a recipe and a folder for it

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from towpath.cli.arguments import (
     Invocation,
+    add_dry_run,
     add_engine,
     add_recipe,
     add_seeds,
@@ -17,6 +18,7 @@ from towpath.cli.arguments import (
     chosen_recipe,
     chosen_seeds,
 )
+from towpath.cli.output import add_json, add_quiet, print_json
 from towpath.cli.parser import Commands, add_command
 from towpath.cli.train import RUNS
 from towpath.files import inside
@@ -25,6 +27,7 @@ from towpath.wording import say
 if TYPE_CHECKING:
     from towpath.grid.choice import EngineChoice
     from towpath.recipes.recipe import Recipe
+    from towpath.runs.comparison import Comparison
     from towpath.runs.comparison_spec import ComparisonSpec
 
 
@@ -45,6 +48,9 @@ def add(commands: Commands) -> None:
     )
     add_seeds(parser)
     add_engine(parser)
+    add_dry_run(parser)
+    add_quiet(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -61,11 +67,21 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     name = f"{recipe.name}-comparison"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the comparison")
     seeds, engine = chosen_seeds(arguments), chosen_engine(arguments)
-    begin_comparing(console, out, recipe, weighters, seeds, engine, Invocation.of(arguments))
+    call = Invocation.of(arguments)
+    if arguments.dry_run:
+        from towpath.cli.dry_run import show_comparison
+        from towpath.runs.comparison_spec import ComparisonSpec
+
+        would_be = ComparisonSpec.new(out, recipe, weighters, seeds)
+        show_comparison(console, would_be, call, arguments.json, engine.jobs or 1)
+        return
+    spec = begin_comparing(out, recipe, weighters, seeds, engine, call)
+    result = go_on_comparing(console, spec, engine, call)
+    if arguments.json:
+        print_json({"folder": str(out), **result.as_json()})
 
 
 def begin_comparing(
-    console: Console,
     out: Path,
     recipe: "Recipe",
     weighters: Sequence[str],
@@ -73,15 +89,14 @@ def begin_comparing(
     engine: "EngineChoice",
     call: Invocation,
 ) -> "ComparisonSpec":
-    """Begin a comparison in a new folder and run it to its end; return its description.
+    """Begin a comparison in a new folder, without running anything; return its description.
 
     Args:
-        console: where progress and the table are shown.
         out: the comparison's folder.
         recipe: the recipe that all runs share, but for weighter and seed.
         weighters: the weighters as spelt on the command line, such as `tow:beta=1.0`.
         seeds: the seeds that each weighter is run with.
-        engine: the engine that runs the runs.
+        engine: the engine that will run the runs.
         call: how the command was called.
     """
     from towpath.grid.compare import begin_comparison
@@ -89,17 +104,15 @@ def begin_comparing(
 
     if engine.engine == "ray":
         require_ray()
-    spec = begin_comparison(
+    return begin_comparison(
         out, recipe, weighters, seeds, data_root=call.data_root, allowed=call.allowed
     )
-    go_on_comparing(console, spec, engine, call)
-    return spec
 
 
 def go_on_comparing(
     console: Console, spec: "ComparisonSpec", engine: "EngineChoice", call: Invocation
-) -> None:
-    """Run what is missing of a comparison, then show its table and draw its figures.
+) -> "Comparison":
+    """Run what is missing of a comparison, show its table, draw its figures and return it.
 
     Args:
         console: where progress and the table are shown.
@@ -136,6 +149,7 @@ def go_on_comparing(
     if incomplete is not None:
         raise incomplete
     say(console, f"The comparison is in {out}")
+    return result
 
 
 def _lasting_data_root(call: Invocation) -> str | None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from towpath.cli.arguments import Invocation, add_seeds, chosen_seeds
 from towpath.cli.compare import begin_comparing, go_on_comparing
+from towpath.cli.output import add_quiet
 from towpath.cli.parser import Commands, UsageError, add_command
 from towpath.machine import available_cores
 from towpath.wording import say
@@ -32,6 +33,7 @@ def add(commands: Commands) -> None:
     )
     add_seeds(parser)
     parser.add_argument("--budget", default="full", help="full or small")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -52,9 +54,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     if is_comparison(out):
         spec = ComparisonSpec.read(out)
         _refuse_another(spec, recipe, seeds)
-        go_on_comparing(console, spec, engine, call)
     else:
-        spec = begin_comparing(console, out, recipe, recipe.compare, seeds, engine, call)
+        spec = begin_comparing(out, recipe, recipe.compare, seeds, engine, call)
+    go_on_comparing(console, spec, engine, call)
     say(console, f"  {_draw_tasks(spec)}")
     page = out / "report.html"
     write_report([out], page, force=True)  # the folder is ours

@@ -1,6 +1,7 @@
 """`towpath evaluate`: a trained learner on fixed test tasks."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,12 +10,20 @@ from rich.console import Console
 from rich.table import Table
 
 from towpath.cli.arguments import Invocation, add_force, add_sources
+from towpath.cli.output import add_json, print_json
 from towpath.cli.parser import Commands, UsageError, add_command
 from towpath.files import Output
-from towpath.wording import say
+from towpath.wording import nearest, say
+
+SHAPE_OF_TASKS = ("ways", "shots", "query", "within_group")
+"""fields of `episodes` that test tasks may have otherwise than training had"""
 
 if TYPE_CHECKING:
+    from towpath.recipes.recipe import Recipe
     from towpath.runs.confusion import Confusion
+    from towpath.runs.scores import Score
+    from towpath.training.deploy import TrainedLearner
+    from towpath.training.setup import Setup
 
 SHOWN = 5
 """classes, and pairs of classes, that are shown of each test set"""
@@ -25,8 +34,9 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands,
         "evaluate",
-        "Scores of a run on fixed test tasks, with 95% intervals.",
-        "towpath evaluate runs/quick-tow-seed0 --tasks 100",
+        "Scores of a run on fixed test tasks, with 95% intervals. --episodes.shots and the like "
+        "test on other tasks than those it was trained for.",
+        "towpath evaluate runs/quick-tow-seed0 --tasks 100 --episodes.shots 5",
         run,
     )
     parser.add_argument("folder", metavar="RUN")
@@ -38,14 +48,14 @@ def add(commands: Commands) -> None:
     )
     add_force(parser, "a CSV file that exists")
     add_sources(parser)
+    add_json(parser)
+    parser.set_defaults(takes_overrides=True)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
     """Evaluate the chosen parameters of a run on its test sets and show a table."""
-    from towpath.cli.figure_text import figure, left_out
     from towpath.runs.folder import RunFolder
-    from towpath.training import evaluate, load
-    from towpath.training.judging import evaluation_mode
+    from towpath.training import load
     from towpath.training.same_data import check_data, require_in_place
     from towpath.training.setup import prepare
     from towpath.training.threads import one_thread_a_task
@@ -58,33 +68,100 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         output = Output(Path(arguments.classes), arguments.force, option="--classes")
         output.check()
     trained = load(path, call.allowed)
-    recipe = replace(trained.recipe, validation=replace(trained.recipe.validation, every=0))
+    recipe = _with_tasks(trained.recipe, arguments.overrides)
+    recipe = replace(recipe, validation=replace(recipe.validation, every=0))
     require_in_place(RunFolder.open(path), recipe)
     setup = prepare(replace(recipe, probes=[]), call.data_root, call.allowed)
     check_data(RunFolder.open(path), setup)
-    params = {name: p.to(setup.device) for name, p in trained.params.items()}
-    table = Table(title=f"{path}, parameters of step {trained.step}", title_justify="left")
-    for column in ("test set", "result", "worst tenth", "tasks"):
-        table.add_column(column)
-    main = setup.metric
-    confusions: dict[str, Confusion] = {}
-    with one_thread_a_task(), evaluation_mode(setup.learner.module):  # as at the end of the run
-        for name in setup.tests:
-            score = evaluate(setup.objective, params, setup.test_tasks(name, tasks), main=main)
-            if score.confusion is not None:
-                confusions[name] = score.confusion
-            for metric in (score.metric, *score.others):
-                one = score.of(metric)
-                result = figure(one.mean, one.interval, metric, named=bool(score.others))
-                counted = f"{tasks}{left_out(one.left_out, metric)}"
-                table.add_row(name, result, metric.text(one.worst_tenth), counted)
-    console.print(table)
+    _check_outputs(trained, setup)
+    with one_thread_a_task():  # as at the end of the run
+        scores = _scores(trained, setup, tasks)
+    confusions = {n: score.confusion for n, score in scores.items() if score.confusion is not None}
+    if output is not None:
+        _write_classes(confusions, output)
+    policy = getattr(setup.learner.model, "norm_policy", "not stated")
+    if arguments.json:
+        print_json(
+            {
+                "run": str(path),
+                "step": trained.step,
+                "tasks": tasks,
+                "episodes": recipe.as_mapping()["episodes"],
+                "normalisation": policy,
+                "test": {name: score.summary().as_json() for name, score in scores.items()},
+            }
+        )
+        return
+    changed = "".join(f", {name} {word}" for name, word in arguments.overrides)
+    title = f"{path}, parameters of step {trained.step}{changed}"
+    console.print(_table(title, scores, tasks))
     for name, confusion in confusions.items():
         _show_classes(name, confusion, console)
     if output is not None:
-        _write_classes(confusions, output, console)
-    policy = getattr(setup.learner.model, "norm_policy", "not stated")
+        say(console, f"the classes are in {output.path}")
     say(console, f"normalisation: {policy}")
+
+
+def _with_tasks(recipe: "Recipe", overrides: Sequence[tuple[str, str]]) -> "Recipe":
+    """Return the recipe with other test tasks, as `--episodes.NAME VALUE` gives them."""
+    from towpath.recipes.reading import overridden
+    from towpath.recipes.recipe import Recipe
+    from towpath.recipes.typed import plain_value
+
+    mapping = recipe.as_mapping()
+    known = [f"episodes.{name}" for name in SHAPE_OF_TASKS]
+    for dotted, word in overrides:
+        if dotted not in known:
+            raise UsageError(
+                f"towpath evaluate found --{dotted}; expected one of --{', --'.join(known)}: test "
+                "tasks have right labels, and the rest of the recipe is that of the run."
+                f"{nearest(dotted, known)}"
+            )
+        mapping = dict(overridden(mapping, dotted, plain_value(word)))
+    return Recipe.of(mapping)
+
+
+def _check_outputs(trained: "TrainedLearner", setup: "Setup") -> None:
+    """Refuse other ways than the network's head was trained for."""
+    shapes = {name: p.shape for name, p in setup.start.params.items()}
+    if shapes != {name: p.shape for name, p in trained.params.items()}:
+        was, ways = trained.recipe.episodes.ways, setup.recipe.episodes.ways
+        raise UsageError(
+            f"--episodes.ways is {ways}, and the head of the network was trained for {was} "
+            f"classes; expected {was}. Only learners without such a head, protonet and proto-maml, "
+            "take tasks of other ways."
+        )
+
+
+def _scores(trained: "TrainedLearner", setup: "Setup", tasks: int) -> "dict[str, Score]":
+    """Evaluate the trained parameters on the first tasks of each test set."""
+    from towpath.training import evaluate
+    from towpath.training.judging import evaluation_mode
+
+    params = {name: p.to(setup.device) for name, p in trained.params.items()}
+    with evaluation_mode(setup.learner.module):
+        return {
+            name: evaluate(
+                setup.objective, params, setup.test_tasks(name, tasks), main=setup.metric
+            )
+            for name in setup.tests
+        }
+
+
+def _table(title: str, scores: "dict[str, Score]", tasks: int) -> Table:
+    """Return the table of all metrics of each test set."""
+    from towpath.cli.figure_text import figure, left_out
+
+    table = Table(title=title, title_justify="left")
+    for column in ("test set", "result", "worst tenth", "tasks"):
+        table.add_column(column)
+    for name, score in scores.items():
+        for metric in (score.metric, *score.others):
+            one = score.of(metric)
+            result = figure(one.mean, one.interval, metric, named=bool(score.others))
+            counted = f"{tasks}{left_out(one.left_out, metric)}"
+            table.add_row(name, result, metric.text(one.worst_tenth), counted)
+    return table
 
 
 def _show_classes(test: str, one: "Confusion", console: Console) -> None:
@@ -99,7 +176,7 @@ def _show_classes(test: str, one: "Confusion", console: Console) -> None:
         say(console, f"most often taken: {', '.join(pairs)}")
 
 
-def _write_classes(confusions: "dict[str, Confusion]", output: Output, console: Console) -> None:
+def _write_classes(confusions: "dict[str, Confusion]", output: Output) -> None:
     """Write the CSV file of all test sets; raise UsageError if none has classes."""
     from towpath.runs.confusion_csv import confusion_csv
 
@@ -109,4 +186,3 @@ def _write_classes(confusions: "dict[str, Confusion]", output: Output, console: 
             "expected a run on classes of images or features. Leave --classes out."
         )
     output.write(confusion_csv(confusions))
-    say(console, f"the classes are in {output.path}")

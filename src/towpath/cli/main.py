@@ -31,6 +31,7 @@ from towpath.cli import (
     train,
     weighters,
 )
+from towpath.cli.output import console_for
 from towpath.cli.parser import Parser, UsageError, overrides
 from towpath.cli.ranks import refuse_torchrun
 from towpath.data.errors import DownloadError
@@ -60,7 +61,7 @@ COMMANDS = (
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments, and `--dotted.name value` pairs where the command takes them."""
-    arguments, rest = _parser().parse_known_args(bench.naming_the_recipe(argv))
+    arguments, rest = command_line().parse_known_args(bench.naming_the_recipe(argv))
     arguments.argv = list(argv)
     arguments.overrides = overrides(rest) if getattr(arguments, "takes_overrides", False) else []
     if rest and not getattr(arguments, "takes_overrides", False):
@@ -72,7 +73,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the program, with all of its commands."""
     parser = Parser(prog="towpath", description="Task weighting by trajectory optimisation.")
     parser.add_argument("--version", action="version", version=f"towpath {version('towpath')}")
     parser.add_argument("--verbose", action="store_true", help="log what happens inside")
@@ -107,7 +109,7 @@ def _run(argv: Sequence[str] | None) -> int:
         if not getattr(arguments, "shares_tasks", False):
             refuse_torchrun(arguments.command)
         keep_freed_memory()
-        arguments.run(arguments, console)
+        arguments.run(arguments, console_for(arguments, console))
         sys.stdout.flush()  # raises here, where it is handled, if the reader is gone
     except SystemExit as end:  # --help
         return int(end.code or 0)

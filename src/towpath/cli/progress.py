@@ -11,7 +11,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from towpath.cli.figure_text import figure, left_out
+from towpath.cli.figure_text import cost_text, figure, left_out
 from towpath.data.registry import is_synthetic
 from towpath.metrics import ACCURACY
 from towpath.recipes.paths import set_label
@@ -21,7 +21,7 @@ from towpath.runs.summary import Summary
 from towpath.training.estimate import Estimate
 from towpath.training.setup import Setup
 from towpath.weighters.race.record import RaceRecord
-from towpath.wording import say, seconds_text
+from towpath.wording import say
 
 PLAIN_LINES = 10
 """number of progress lines of a run where there is no terminal"""
@@ -72,13 +72,7 @@ class ConsoleReporter:
 
     def expected(self, cost: Estimate) -> None:
         """Print the estimated time and memory of the run."""
-        held_out = seconds_text(cost.evaluation_seconds)
-        say(
-            self.console,
-            f"  expected: {seconds_text(cost.seconds)} ({cost.seconds_per_step:.2f} s a step, "
-            f"{cost.overhead:.1f} times uniform; {held_out} of validation and test), "
-            f"{cost.peak_bytes / 2**30:.1f} GiB",
-        )
+        say(self.console, f"  expected: {cost_text(cost)}")
 
     def stepped(self, step: int, record: WindowRecord) -> None:
         """Move the progress bar, or print a line now and then."""

@@ -1,4 +1,4 @@
-"""`towpath recipes list | show | copy`: the recipes that come with towpath."""
+"""`towpath recipes list | show | copy | fields`: the shipped recipes, and what a recipe may say."""
 
 import argparse
 from pathlib import Path
@@ -7,16 +7,21 @@ from rich.console import Console
 from rich.table import Table
 
 from towpath.cli.arguments import add_force
-from towpath.cli.parser import Commands, add_command
+from towpath.cli.output import add_json, print_json
+from towpath.cli.parser import Commands, UsageError, add_command
 from towpath.files import Output
-from towpath.wording import say
+from towpath.wording import nearest, say
 
 
 def add(commands: Commands) -> None:
     """Add these commands and their arguments to the command line."""
-    recipes = commands.add_parser("recipes", help="list, show and copy the shipped recipes")
+    recipes = commands.add_parser(
+        "recipes", help="list, show and copy the shipped recipes; tell all fields of a recipe"
+    )
     actions = recipes.add_subparsers(dest="recipes_command", required=True, metavar="COMMAND")
-    add_command(actions, "list", "What recipes there are.", "towpath recipes list", list_recipes)
+    lists = add_command(
+        actions, "list", "What recipes there are.", "towpath recipes list", list_recipes
+    )
     show = add_command(
         actions, "show", "A recipe's text.", "towpath recipes show demo", show_recipe
     )
@@ -31,28 +36,48 @@ def add(commands: Commands) -> None:
         parser.add_argument("recipe", metavar="NAME")
     copy.add_argument("--out", metavar="FILE")
     add_force(copy, "a file that exists")
+    tells = add_command(
+        actions,
+        "fields",
+        "Every field of a recipe: its type, its default and what it means.",
+        "towpath recipes fields training",
+        tell_fields,
+    )
+    tells.add_argument(
+        "section", metavar="SECTION", nargs="?", help="training, learner, maml, ...; default: all"
+    )
+    tells.add_argument(
+        "--markdown", action="store_true", help="the tables of docs/recipe-fields.md"
+    )
+    for parser in (lists, show, tells):
+        add_json(parser)
 
 
 def list_recipes(arguments: argparse.Namespace, console: Console) -> None:
     """Show a table of the shipped recipes."""
-    del arguments  # there are none
     from towpath.recipes import shipped_recipes
     from towpath.recipes.reading import read_recipe
 
+    found = {name: read_recipe(name) for name in shipped_recipes()}
+    if arguments.json:
+        print_json({name: recipe.as_mapping() for name, recipe in found.items()})
+        return
     table = Table(title="Recipes", title_justify="left")
     for column in ("name", "what it is", "reproduces"):
         table.add_column(column)
-    for name in shipped_recipes():
-        recipe = read_recipe(name)
+    for name, recipe in found.items():
         first = recipe.about.partition(". ")[0]  # the rest is what the paper leaves open
         table.add_row(name, first, recipe.reproduces or "-")
     console.print(table)
 
 
 def show_recipe(arguments: argparse.Namespace, console: Console) -> None:
-    """Print the YAML of a recipe exactly as its file has it."""
-    from towpath.recipes.reading import recipe_text
+    """Print the YAML of a recipe exactly as its file has it, or all of its values as JSON."""
+    from towpath.recipes.reading import read_recipe, recipe_text
 
+    if arguments.json:
+        print_json(read_recipe(arguments.recipe).as_mapping())
+        return
     console.out(recipe_text(arguments.recipe), highlight=False, end="")
 
 
@@ -64,3 +89,34 @@ def copy_recipe(arguments: argparse.Namespace, console: Console) -> None:
     output = Output(Path(arguments.out or f"{Path(name).stem}.yaml"), arguments.force)
     output.write(recipe_text(name).encode())
     say(console, f"Copied to {output.path}; run it with: towpath train {output.path}")
+
+
+def tell_fields(arguments: argparse.Namespace, console: Console) -> None:
+    """Show the fields of all sections, or of one section or component."""
+    from dataclasses import asdict
+
+    from towpath.recipes.fields import as_markdown, recipe_fields, sections_of
+
+    listed, section = recipe_fields(), arguments.section
+    if section is not None:
+        known = {one.name.partition(".")[0] for one in listed if "." in one.name}
+        known |= {one.component for one in listed if one.component}
+        if section not in known:
+            raise UsageError(
+                f"towpath recipes fields found {section!r}; expected a section or a component, one "
+                f"of {', '.join(sorted(known))}.{nearest(section, known)}"
+            )
+        listed = [o for o in listed if section in (o.component, o.name.partition(".")[0])]
+    if arguments.json:
+        print_json({"fields": [asdict(one) for one in listed]})
+        return
+    if arguments.markdown:
+        console.print(as_markdown(listed), highlight=False, soft_wrap=True)
+        return
+    for title, own in sections_of(listed).items():
+        table = Table(title=title, title_justify="left")
+        for column in ("field", "type", "default", "meaning"):
+            table.add_column(column, overflow="fold")
+        for one in own:
+            table.add_row(one.name, one.type, one.default or "required", one.meaning)
+        console.print(table)

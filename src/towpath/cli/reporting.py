@@ -1,21 +1,22 @@
 """Progress on the console while a command trains, down to its last line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
-from towpath.cli.board import BoardReporter, require_tensorboard
 from towpath.cli.progress import ConsoleReporter
 from towpath.cli.ranks import resuming_command
 from towpath.distributed.stopping import Terminated, ignore_sigterm, ranks_ended
 from towpath.distributed.torchrun import LostRankError, launched_size
+from towpath.training.loggers import make_loggers
+from towpath.training.logging_reporter import LoggingReporter
 from towpath.training.reporter import Reporter
 
 
 @contextmanager
-def reporting(console: Console, out: Path, board: bool = False) -> Iterator[Reporter]:
+def reporting(console: Console, out: Path, loggers: Sequence[str] = ()) -> Iterator[Reporter]:
     """Show progress on the console until the block ends, and close it whatever happens.
 
     If the run is stopped, the command that resumes it is printed.
@@ -23,13 +24,12 @@ def reporting(console: Console, out: Path, board: bool = False) -> Iterator[Repo
     Args:
         console: where the progress is shown.
         out: the folder of the run or of the comparison.
-        board: whether to write scalars for TensorBoard as well.
+        loggers: names of the experiment trackers that get scalars as well.
     """
     shown = ConsoleReporter(console)
-    reporter: ConsoleReporter | BoardReporter = shown
-    if board:
-        require_tensorboard()
-        reporter = BoardReporter(shown, out)
+    reporter: ConsoleReporter | LoggingReporter = shown
+    if loggers:
+        reporter = LoggingReporter(shown, out, make_loggers(loggers))
     try:
         yield reporter
     except LostRankError as error:

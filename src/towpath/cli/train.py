@@ -5,7 +5,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from towpath.cli.arguments import Invocation, add_recipe, add_tensorboard, chosen_recipe
+from towpath.cli.arguments import (
+    Invocation,
+    add_dry_run,
+    add_loggers,
+    add_recipe,
+    chosen_recipe,
+)
+from towpath.cli.output import add_json, add_quiet, print_json
 from towpath.cli.parser import Commands, add_command
 from towpath.cli.ranks import share_tasks
 from towpath.files import inside
@@ -27,7 +34,10 @@ def add(commands: Commands) -> None:
     )
     add_recipe(parser)
     parser.add_argument("--seed", type=int, metavar="N")
-    add_tensorboard(parser)
+    add_loggers(parser)
+    add_dry_run(parser)
+    add_quiet(parser)
+    add_json(parser)
     share_tasks(parser)
 
 
@@ -40,11 +50,16 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     recipe, call = chosen_recipe(arguments), Invocation.of(arguments)
     name = f"{recipe.name}-{recipe.weighter.name}-seed{recipe.seed}"
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the run")
+    if arguments.dry_run:
+        from towpath.cli.dry_run import show_run
+
+        show_run(console, out, recipe, call, arguments.json)
+        return
     with (
-        reporting(console, out, arguments.tensorboard) as reporter,
+        reporting(console, out, arguments.loggers) as reporter,
         launched(recipe.device) as ranks,
     ):
-        train(
+        summary = train(
             out,
             recipe,
             reporter,
@@ -54,3 +69,5 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
             ranks=ranks,
         )
     say(console, f"The run is in {out}")
+    if arguments.json:
+        print_json({"folder": str(out), **summary.as_json()})

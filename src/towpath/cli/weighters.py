@@ -3,14 +3,19 @@
 import argparse
 import inspect
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from dataclasses import MISSING, asdict, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
+from towpath.cli.output import add_json, print_json
 from towpath.cli.parser import Commands, UsageError, add_command
+from towpath.runs.plain import Json
 from towpath.wording import nearest
+
+if TYPE_CHECKING:
+    from towpath.weighters.registry import WeighterEntry
 
 
 def add(commands: Commands) -> None:
@@ -35,6 +40,8 @@ def add(commands: Commands) -> None:
         run_show,
     )
     shows.add_argument("name", metavar="NAME")
+    for parser in (lists, shows):
+        add_json(parser)
 
 
 def run_list(arguments: argparse.Namespace, console: Console) -> None:
@@ -45,6 +52,9 @@ def run_list(arguments: argparse.Namespace, console: Console) -> None:
     if arguments.markdown:
         text = f"{table()}\n\n{factorial_table()}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+        return
+    if arguments.json:
+        print_json({name: _as_json(entry) for name, entry in WEIGHTERS.items()})
         return
     shown = Table(title="Weighters", title_justify="left")
     for column in ("name", "targets", "weights", "fails"):
@@ -68,6 +78,9 @@ def run_show(arguments: argparse.Namespace, console: Console) -> None:
             f"{nearest(name, list(WEIGHTERS))}"
         )
     entry = WEIGHTERS[name]
+    if arguments.json:
+        print_json({"name": name, **_as_json(entry)})
+        return
     card = entry.card
     lines = {
         "in Python": in_python(entry),
@@ -93,12 +106,34 @@ def run_show(arguments: argparse.Namespace, console: Console) -> None:
     console.print(inspect.getdoc(entry.make) or "", highlight=False, markup=False)
 
 
+def _as_json(entry: "WeighterEntry") -> dict[str, Json]:
+    """Return the card of a weighter with its options and their defaults, as plain values."""
+    from towpath.weighters.guide import in_python
+
+    card = {key: text for key, text in asdict(entry.card).items() if isinstance(text, str)}
+    options = _defaults(entry.make, entry.presets)
+    return {
+        "python": in_python(entry),
+        **{key: _plain(text) for key, text in card.items()},
+        "wants_targets": entry.wants_targets({}),
+        "options": {
+            name: value if isinstance(value, bool | int | float | str | None) else str(value)
+            for name, value in options.items()
+        },
+    }
+
+
 def _options(make: Any, presets: Mapping[str, Any]) -> str:
+    """Return the options that a recipe may set, with their defaults, as text."""
+    return ", ".join(f"{name}={value!r}" for name, value in _defaults(make, presets).items())
+
+
+def _defaults(make: Any, presets: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a recipe may set, with their defaults."""
     if not is_dataclass(make):
-        return ""
+        return {}
     given = {f.name: f.default for f in fields(make) if f.default is not MISSING}
-    return ", ".join(f"{name}={value!r}" for name, value in {**given, **presets}.items())
+    return {**given, **presets}
 
 
 def _plain(text: str) -> str:

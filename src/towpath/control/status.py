@@ -11,6 +11,7 @@ class Status(Enum):
     QUADRATIC_LIMIT = "quadratic limit"
     NO_SIGNIFICANT_DECREASE = "no significant decrease"
     NO_AGREEMENT = "no agreement"
+    NOTHING_TO_PLAN = "nothing to plan"
     LINE_SEARCH_FAILED = "line search failed"
     NOT_POSITIVE_DEFINITE = "not positive definite"
     NON_FINITE_DERIVATIVE = "non-finite derivative"
@@ -55,6 +56,12 @@ _MESSAGES = {
     Status.NO_AGREEMENT: (
         "The two halves of the targets ask for opposite weights, so there is no evidence that "
         "weighting helps and the nominal was kept; add targets or use shrink='none'."
+    ),
+    Status.NOTHING_TO_PLAN: (
+        "No loss is counted after a step of this window (one mini-batch counts before its own step "
+        "alone), so no weight can change the cost and the nominal was kept; plan several "
+        "mini-batches together (tp.Windowed collects them), pass targets, or use "
+        "terminal='replay'."
     ),
     Status.LINE_SEARCH_FAILED: (
         "No trial step lowered the cost enough, so the current weights were kept; if this is "

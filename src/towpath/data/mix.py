@@ -7,6 +7,7 @@ itself is. Tasks of the other pools are drawn as the training's own are, but wit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from towpath.data.augmentation import AugmentedStream
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.noise import OffTarget
@@ -47,6 +48,11 @@ class MixedStream:
     def spec(self) -> EpisodeSpec:
         """The distribution of the own tasks."""
         return self.own.spec
+
+    @property
+    def pool(self) -> Pool:
+        """What the own tasks are made of."""
+        return self.own.pool
 
     @property
     def seed(self) -> int:
@@ -135,5 +141,7 @@ def mixed(
 
 
 def own_stream(tasks: TaskStream) -> TaskStream:
-    """Return the stream of the tasks that training is about, which is all of it without a mix."""
-    return tasks.own if isinstance(tasks, MixedStream) else tasks
+    """Return the stream of the tasks that training is about, without a mix or augmentation."""
+    while isinstance(tasks, MixedStream | AugmentedStream):
+        tasks = tasks.own
+    return tasks

@@ -36,6 +36,7 @@ class EpisodeSpec:
             mapping from group to weight (groups left out are never drawn). `"auto"` is uniform
             within a group and, across groups, by size: every class alike. Of a table, it is every
             task alike, and `within_group` has no meaning: a task is of one group.
+        zipf_exponent: how uneven groups are with `groups="zipf"`; 0 is uniform.
         label_noise: how much is made wrong on purpose, 0 to 1: a fraction of the tasks, of the
             images or of the classes, as `noise_kind` says.
         noise_kind: what is made wrong. `"query"` and `"support"`: that fraction of the tasks has

@@ -30,6 +30,11 @@ class TaskStream(Protocol):
         ...
 
     @property
+    def pool(self) -> Pool:
+        """What the tasks are made of; of a mix, what those are made of that training is about."""
+        ...
+
+    @property
     def seed(self) -> int:
         """The seed of the draws."""
         ...

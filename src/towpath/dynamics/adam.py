@@ -14,13 +14,14 @@ and, per coordinate,
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from towpath.dynamics.kind import Entry, Group, TorchKind, number
-from towpath.dynamics.state import Linearisation, OptimiserState, State
+from towpath.dynamics.kind import CountingKind, Group, number
+from towpath.dynamics.optimiser_state import OptimiserState
+from towpath.dynamics.state import Linearisation, OwnDynamics, State
 from towpath.flat import Layout
 from towpath.validation import at_least, between
 
@@ -61,8 +62,8 @@ class Adam:
 
 
 @dataclass(frozen=True, eq=False)
-class _Moments:
-    """The quantities of one step that the step and its derivative both need."""
+class Moments:
+    """The quantities of one step that the step and its derivative both need, in Adam's letters."""
 
     G: Tensor
     m: Tensor
@@ -73,32 +74,27 @@ class _Moments:
 
 
 @dataclass(frozen=True)
-class AdamDynamics:
+class AdamDynamics(OwnDynamics[Adam]):
     """Adam's step, for parameters that may differ in hyper-parameters and in steps taken."""
 
-    layout: Layout
-    rules: tuple[Adam, ...]
-    """the hyper-parameters of each parameter, in the order of the layout"""
-
-    def initial(self, x: Tensor) -> State:
-        """Return the state at the parameters `x [P]` before the first step: zero moments."""
-        return State(x, (torch.zeros_like(x), torch.zeros_like(x)), (0,) * len(self.rules))
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """The moments' names in torch's state, in the order of `State.slots`."""
+        return ("exp_avg", "exp_avg_sq")
 
     def step(self, state: State, gradient: Tensor) -> State:
         """Return the state after one step on the gradient `[P]`, as in `torch.optim`."""
-        now = self._moments(state, gradient)
-        lr, eps = self._each("lr", state.x), self._each("eps", state.x)
-        rho = self._rho(state.x)
-        shrunk = state.x if isinstance(rho, float) and rho == 1.0 else rho * state.x
-        x = shrunk - (lr / now.bc1) * (now.m / (now.s + eps))
+        now = self.moments(state, gradient)
+        lr, eps = self.each("lr", state.x), self.each("eps", state.x)
+        x = self.shrunk(state.x) - (lr / now.bc1) * (now.m / (now.s + eps))
         return State(x, (now.m, now.v), tuple(step + 1 for step in state.steps))
 
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
         """Return the Jacobians of this step: 3 x 3 blocks `A [3, 3, P]` and columns `b [3, P]`."""
-        now = self._moments(state, gradient)
-        lr, eps = self._each("lr", state.x), self._each("eps", state.x)
-        b1, b2 = self._betas(state.x)
-        c1, c2 = self._complements(state.x)
+        now = self.moments(state, gradient)
+        lr, eps = self.each("lr", state.x), self.each("eps", state.x)
+        b1, b2 = self.betas(state.x)
+        c1, c2 = self.complements(state.x)
         a = -lr / (now.bc1 * (now.s + eps))
         b = lr * now.m / (2 * now.bc1 * now.bc2 * now.s * (now.s + eps).square())
         # At s = 0 the square root has no derivative: the step is taken not to depend on v there.
@@ -114,17 +110,18 @@ class AdamDynamics:
         # Filled entry by entry: stacking nine tensors would hold A twice, which is a large part of
         # the memory of planning.
         A = gradient.new_zeros(3, 3, len(gradient))
-        A[0, 0], A[0, 1], A[0, 2] = self._rho(state.x), a * b1, b * b2
+        A[0, 0], A[0, 1], A[0, 2] = self.rho(state.x), a * b1, b * b2
         A[1, 1], A[2, 2] = b1, b2
-        A[:, 0] += self._coupled(state.x) * through
+        A[:, 0] += self.coupled(state.x) * through
         return Linearisation(A, through)
 
-    def _moments(self, state: State, gradient: Tensor) -> _Moments:
-        b1, b2 = self._betas(state.x)
-        c1, c2 = self._complements(state.x)
-        wd = self._coupled(state.x)
+    def moments(self, state: State, gradient: Tensor) -> Moments:
+        """Return m+ and v+ of a step on the gradient `[P]`, and what belongs to them."""
+        b1, b2 = self.betas(state.x)
+        c1, c2 = self.complements(state.x)
+        wd = self.coupled(state.x)
         G = gradient if isinstance(wd, float) and wd == 0 else gradient + wd * state.x
-        m_old, v_old = state.slots
+        m_old, v_old = state.slots[:2]
         v = b2 * v_old + c2 * (G * G)
         bc1 = self.layout.expand(
             [1 - r.betas[0] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
@@ -134,76 +131,67 @@ class AdamDynamics:
             [1 - r.betas[1] ** (n + 1) for r, n in zip(self.rules, state.steps, strict=True)],
             state.x,
         )
-        return _Moments(G, b1 * m_old + c1 * G, v, (v / bc2).sqrt(), bc1, bc2)
+        return Moments(G, b1 * m_old + c1 * G, v, (v / bc2).sqrt(), bc1, bc2)
 
-    def _each(self, name: str, like: Tensor) -> Coefficient:
-        return self.layout.expand([float(getattr(rule, name)) for rule in self.rules], like)
-
-    def _betas(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
+    def betas(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
+        """Return b1 and b2 at each coordinate."""
         return (
             self.layout.expand([rule.betas[0] for rule in self.rules], like),
             self.layout.expand([rule.betas[1] for rule in self.rules], like),
         )
 
-    def _complements(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
-        """1 - b1 and 1 - b2, subtracted before they are rounded to the parameters' dtype."""
+    def complements(self, like: Tensor) -> tuple[Coefficient, Coefficient]:
+        """Return 1 - b1 and 1 - b2, subtracted before they are rounded to the parameters' dtype."""
         return (
             self.layout.expand([1.0 - rule.betas[0] for rule in self.rules], like),
             self.layout.expand([1.0 - rule.betas[1] for rule in self.rules], like),
         )
 
-    def _coupled(self, like: Tensor) -> Coefficient:
+    def coupled(self, like: Tensor) -> Coefficient:
+        """Return the weight decay that is added to the gradient."""
         return self.layout.expand(
             [0.0 if rule.decoupled else float(rule.weight_decay) for rule in self.rules], like
         )
 
-    def _rho(self, like: Tensor) -> Coefficient:
+    def rho(self, like: Tensor) -> Coefficient:
+        """Return the factor by which decoupled weight decay shrinks the parameters."""
         return self.layout.expand(
             [1.0 - rule.lr * rule.weight_decay if rule.decoupled else 1.0 for rule in self.rules],
             like,
         )
 
+    def shrunk(self, x: Tensor) -> Tensor:
+        """Return the parameters `rho x` after decoupled weight decay."""
+        rho = self.rho(x)
+        return x if isinstance(rho, float) and rho == 1.0 else rho * x
 
-class TorchAdam(TorchKind):
-    """How `torch.optim.Adam` is read, and how its state is written back."""
+
+class TorchAdam(CountingKind):
+    """How the state of `torch.optim.Adam` is read and written back, apart from `amsgrad`."""
 
     name = "Adam"
-    slots = ("exp_avg", "exp_avg_sq")
     decoupled: ClassVar[bool] = False
     """how the class decays weights, unless a group says otherwise"""
 
     def rule(self, group: Group) -> Adam:
         """Return the hyper-parameters of one of the optimiser's parameter groups."""
         self.check_options(group)
-        return Adam(
-            lr=number(group["lr"]),
-            betas=(number(group["betas"][0]), number(group["betas"][1])),
-            eps=number(group["eps"]),
-            weight_decay=number(group["weight_decay"]),
-            decoupled=bool(group.get("decoupled_weight_decay", self.decoupled)),
-        )
+        return Adam(**self.options(group))
+
+    def options(self, group: Group) -> dict[str, Any]:
+        """Return the options that Adam and its relatives share."""
+        return {
+            "lr": number(group["lr"]),
+            "betas": (number(group["betas"][0]), number(group["betas"][1])),
+            "eps": number(group["eps"]),
+            "weight_decay": number(group["weight_decay"]),
+            "decoupled": bool(group.get("decoupled_weight_decay", self.decoupled)),
+        }
 
     def dynamics(self, layout: Layout, rules: Sequence[Adam]) -> AdamDynamics:
         """The step for parameters with these rules, one for each."""
         return AdamDynamics(layout, tuple(rules))
 
-    def steps_taken(self, entry: Entry) -> int:
-        """The counter that the bias corrections need."""
-        return int(number(entry.get("step", 0)))
-
-    def write_steps(self, entry: Entry, steps: int) -> None:
-        """Set the counter, as the kind of tensor that it was."""
-        old = entry.get("step")
-        if isinstance(old, Tensor):
-            entry["step"] = torch.full_like(old, float(steps))
-            return
-        # torch's own choice: its counters stay on the CPU, in the default dtype
-        dtype = torch.get_default_dtype()
-        entry["step"] = torch.tensor(float(steps), dtype=dtype, device="cpu")
-
-
-class TorchAdamW(TorchAdam):
-    """How `torch.optim.AdamW` is read: as Adam, with decoupled weight decay."""
-
-    name = "AdamW"
-    decoupled = True
+    def kept(self, group: Group) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the moments that torch stores for the parameters of a group."""
+        return ("exp_avg", "exp_avg_sq")

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from towpath.dynamics.state import Dynamics, Rule
@@ -19,7 +20,7 @@ Entry = MutableMapping[str, Any]
 """The state that a torch optimiser stores for one parameter."""
 
 # Options that change the step itself; `foreach`, `fused` and `capturable` only change its speed.
-UNMODELLED_OPTIONS = ("amsgrad", "maximize", "differentiable")
+UNMODELLED_OPTIONS = ("maximize", "differentiable")
 
 
 class TorchKind(ABC):
@@ -27,8 +28,6 @@ class TorchKind(ABC):
 
     name: ClassVar[str]
     """name of the class in `torch.optim`"""
-    slots: ClassVar[tuple[str, ...]]
-    """names of the moments in a parameter's entry, in the order of `State.slots`"""
 
     @abstractmethod
     def rule(self, group: Group) -> Rule:
@@ -42,9 +41,12 @@ class TorchKind(ABC):
     def steps_taken(self, entry: Entry) -> int:
         """Return how many steps a parameter has had, as far as the next one depends on it."""
 
-    def keeps(self, group: Group) -> bool:  # noqa: ARG002
-        """Return whether torch stores a state entry for the parameters of a group."""
-        return True
+    @abstractmethod
+    def kept(self, group: Group) -> tuple[str, ...]:
+        """Return the names of the moments that torch stores for the parameters of a group.
+
+        It stores no entry at all where there are none.
+        """
 
     def write_steps(self, entry: Entry, steps: int) -> None:  # noqa: B027
         """Write the number of steps into a parameter's entry, if torch stores one."""
@@ -57,6 +59,24 @@ class TorchKind(ABC):
                     f"torch.optim.{self.name} with {option}={group[option]} is not modelled; "
                     f"expected {option}=False. Make the optimiser without it."
                 )
+
+
+class CountingKind(TorchKind):
+    """Reads and writes a class whose entries count the steps of each parameter."""
+
+    def steps_taken(self, entry: Entry) -> int:
+        """Return the number of steps that the parameter has had."""
+        return int(number(entry.get("step", 0)))
+
+    def write_steps(self, entry: Entry, steps: int) -> None:
+        """Set the counter, as the kind of tensor that it was."""
+        old = entry.get("step")
+        if isinstance(old, Tensor):
+            entry["step"] = torch.full_like(old, float(steps))
+            return
+        # torch's own choice: its counters stay on the CPU, in the default dtype
+        dtype = torch.get_default_dtype()
+        entry["step"] = torch.tensor(float(steps), dtype=dtype, device="cpu")
 
 
 def number(value: Any) -> float:

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from towpath.dynamics.kind import Entry, Group, TorchKind, number
-from towpath.dynamics.state import Dynamics, Linearisation, OptimiserState, State
+from towpath.dynamics.optimiser_state import OptimiserState, Schedule
+from towpath.dynamics.state import Dynamics, Linearisation, OwnDynamics, Rule, State
 from towpath.flat import Layout
 from towpath.validation import at_least, between
 
@@ -57,22 +58,18 @@ class SGD:
 
 
 @dataclass(frozen=True)
-class SGDDynamics:
+class SGDDynamics(OwnDynamics[SGD]):
     """SGD's step, for parameters that may differ in hyper-parameters and in steps taken."""
-
-    layout: Layout
-    rules: tuple[SGD, ...]
-    """the hyper-parameters of each parameter, in the order of the layout"""
 
     @property
     def has_momentum(self) -> bool:
         """Whether any parameter keeps a momentum buffer."""
         return any(rule.momentum for rule in self.rules)
 
-    def initial(self, x: Tensor) -> State:
-        """Return the state at the parameters `x [P]` before the first step: no momentum yet."""
-        slots = (torch.zeros_like(x),) if self.has_momentum else ()
-        return State(x, slots, (0,) * len(self.rules))
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """The moments' names in torch's state, in the order of `State.slots`."""
+        return ("momentum_buffer",) if self.has_momentum else ()
 
     def step(self, state: State, gradient: Tensor) -> State:
         """Return the state after one step on the gradient `[P]`, as `torch.optim.SGD` makes it."""
@@ -131,7 +128,6 @@ class TorchSGD(TorchKind):
     """How `torch.optim.SGD` is read, and how its momentum is written back."""
 
     name = "SGD"
-    slots = ("momentum_buffer",)
 
     def rule(self, group: Group) -> SGD:
         """Return the hyper-parameters of one of the optimiser's parameter groups."""
@@ -152,14 +148,39 @@ class TorchSGD(TorchKind):
         """Only whether a momentum buffer exists matters: torch's first step differs."""
         return int(entry.get("momentum_buffer") is not None)
 
-    def keeps(self, group: Group) -> bool:
-        """Say whether torch stores a state for a parameter, which it does with momentum only."""
-        return bool(group.get("momentum"))
+    def kept(self, group: Group) -> tuple[str, ...]:
+        """Return the buffer of a group with momentum; torch stores nothing without."""
+        return ("momentum_buffer",) if group.get("momentum") else ()
 
 
 def plain_sgd(dynamics: Dynamics) -> SGDDynamics:
     """Return plain SGD, without momentum or weight decay, with an optimiser's learning rates."""
     return SGDDynamics(dynamics.layout, tuple(SGD(rule.lr) for rule in dynamics.rules))
+
+
+def by_plain_sgd(optimizer: OptimiserState) -> OptimiserState:
+    """Return plain SGD in place of an optimiser, with its learning rates at every step."""
+    dynamics, schedule = optimizer.dynamics, optimizer.schedule
+    rates = None if schedule is None else _PlainRates(schedule, dynamics.rules)
+    return OptimiserState(plain_sgd(dynamics), (), optimizer.steps, rates, optimizer.taken)
+
+
+@dataclass(frozen=True, eq=False)
+class _PlainRates:
+    """The learning rates of another optimiser's schedule, as rules of plain SGD."""
+
+    schedule: Schedule
+    base: tuple[Rule, ...]
+    """the hyper-parameters that the other optimiser was made with"""
+
+    def rules(self, base: Sequence[SGD], step: int) -> Sequence[SGD]:  # noqa: ARG002
+        """Return the hyper-parameters of a step, one rule for each parameter.
+
+        Args:
+            base: unused, because the other optimiser's own are needed.
+            step: the number of steps taken before this one.
+        """
+        return [SGD(rule.lr) for rule in self.schedule.rules(self.base, step)]
 
 
 def _any(coefficient: Tensor | float) -> bool:

@@ -7,16 +7,29 @@
 
 The gradient is itself a function of the state and of the task weights u, `g = J'u` with
 `dg/dx = gam` (diagonal model), so a step's Jacobians are `F_x = A + b gam e_x'` and `F_u = b J'`.
+
+Clipping by norm is the one thing that mixes coordinates: there the step sees `R g` to first order,
+with a symmetric R `[P, P]` of rank one beside the identity (`Removal`), so that
+`F_x = A + b R gam e_x'` and `F_u = b R J'`.
 """
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from towpath.flat import Layout
+
+Total = Callable[[Tensor], Tensor]
+"""Sums over a part of the coordinates, float64 -> the same sums over all coordinates."""
+
+
+def whole(numbers: Tensor) -> Tensor:
+    """Return sums unchanged: the total of dynamics that have every coordinate."""
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +60,26 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
+class Removal:
+    """`R = I - kappa q q'`: takes most of the direction q out of a vector; symmetric."""
+
+    q: Tensor
+    """`[P]`, of norm 1 over all coordinates"""
+    kappa: float
+    total: Total = whole
+
+    def applied(self, y: Tensor) -> Tensor:
+        """Return `R y` for a vector `[P]`, or for each row of a matrix `[M, P]`."""
+        along = self.total((y @ self.q).double()).to(y)
+        return y - self.kappa * along[..., None] * self.q
+
+    @property
+    def diagonal(self) -> Tensor:
+        """The diagonal `[P]` of R."""
+        return 1 - self.kappa * self.q.square()
+
+
+@dataclass(frozen=True, eq=False)
 class Linearisation:
     """The Jacobians of one step in the state, `A [k, k, P]`, and in the gradient, `b [k, P]`.
 
@@ -55,11 +88,17 @@ class Linearisation:
 
     A: Tensor
     b: Tensor
+    removal: Removal | None = None
+    """R, where the step's gradient was clipped by its norm; None for the identity"""
 
     def frozen(self) -> "Linearisation":
         """Return the linearisation with fixed moments, as in the paper: (x, x) of A and x of b."""
         # Copies, because views would keep the whole blocks in memory.
-        return Linearisation(self.A[:1, :1].clone(), self.b[:1].clone())
+        return Linearisation(self.A[:1, :1].clone(), self.b[:1].clone(), self.removal)
+
+    def removed(self, y: Tensor) -> Tensor:
+        """Return `R y` for a vector `[P]`, or for each row of a matrix `[M, P]`."""
+        return y if self.removal is None else self.removal.applied(y)
 
 
 class Rule(Protocol):
@@ -73,6 +112,27 @@ class Rule(Protocol):
     @property
     def inertia(self) -> float:
         """The share of a step that is repeated in the next one by momentum."""
+        ...
+
+
+class Clip(Protocol):
+    """A bound on the gradient that a step is taken on."""
+
+    def applied(self, gradient: Tensor, total: Total) -> Tensor:
+        """Return the clipped gradient `[P]`; `total` completes sums over coordinates."""
+        ...
+
+    def linearise(
+        self, dynamics: "Dynamics", state: State, gradient: Tensor, total: Total
+    ) -> Linearisation:
+        """Return the Jacobians of the dynamics' step on the clipped gradient.
+
+        Args:
+            dynamics: the optimiser's own step, without clipping.
+            state: the state before the step.
+            gradient: the gradient `[P]` before it is clipped.
+            total: completes sums over coordinates.
+        """
         ...
 
 
@@ -97,49 +157,73 @@ class Dynamics(Protocol):
         """Return the state after one step on the gradient `[P]`."""
         ...
 
+    @property
+    def slot_names(self) -> tuple[str, ...]:
+        """The moments' names in torch's state, in the order of `State.slots`."""
+        ...
+
+    @property
+    def clip(self) -> Clip | None:
+        """How gradients are clipped before the step; None for not at all."""
+        ...
+
     def linearise(self, state: State, gradient: Tensor) -> Linearisation:
         """Return the Jacobians of `step` at this state and gradient `[P]`."""
         ...
 
+    def with_rules(self, rules: Sequence[Any]) -> "Dynamics":
+        """Return the same dynamics with other hyper-parameters, one rule for each parameter."""
+        ...
 
-def restricted(dynamics: Dynamics, part: tuple[int, int]) -> Dynamics:
-    """Return the same optimiser for the coordinates from `part[0]` to `part[1] - 1` only.
+    def restricted(self, part: tuple[int, int], total: Total) -> "Dynamics":
+        """Return the same optimiser for the coordinates from `part[0]` to `part[1] - 1` only.
 
-    This is exact, because no coordinate's step depends on another coordinate.
-    """
-    step: Any = dynamics
-    layout = replace(dynamics.layout, part=part)
-    made: Dynamics = replace(step, layout=layout)
-    return made
+        Args:
+            part: the first coordinate, and the one after the last.
+            total: adds up sums over coordinates of all parts, if the step needs any.
+        """
+        ...
 
 
-@dataclass(frozen=True, eq=False)
-class OptimiserState:
-    """An optimiser's hyper-parameters and moments, without the parameters that it moves.
+R = TypeVar("R", bound=Rule)
 
-    It is the immutable counterpart of a `torch.optim` object. `tp.Adam(lr=1e-3).init(params)` makes
-    the first one, and `plan.optimizer_state` is the one after a planned window.
-    """
 
-    dynamics: Dynamics
-    slots: tuple[Tensor, ...]
-    steps: tuple[int, ...]
+@dataclass(frozen=True)
+class OwnDynamics(ABC, Generic[R]):
+    """What the dynamics of every optimiser have in common: no coordinate's step sees another."""
 
-    @classmethod
-    def cold(cls, dynamics: Dynamics, params: Mapping[str, Tensor]) -> "OptimiserState":
-        """Return the state before the first step from these parameters."""
-        state = dynamics.initial(dynamics.layout.flatten(list(params.values())).detach())
-        return cls(dynamics, state.slots, state.steps)
+    layout: Layout
+    rules: tuple[R, ...]
+    """the hyper-parameters of each parameter, in the order of the layout"""
 
     @property
-    def inertia(self) -> float:
-        """The share of a step that momentum repeats in the next one; the parameters' least."""
-        return min(rule.inertia for rule in self.dynamics.rules)
+    @abstractmethod
+    def slot_names(self) -> tuple[str, ...]:
+        """The moments' names in torch's state, in the order of `State.slots`."""
 
-    def at(self, x: Tensor) -> State:
-        """Return the full state: these moments with the parameters `x [P]`."""
-        return State(x, self.slots, self.steps)
+    def initial(self, x: Tensor) -> State:
+        """Return the state at the parameters `x [P]` before the first step: zero moments."""
+        slots = tuple(torch.zeros_like(x) for _ in self.slot_names)
+        return State(x, slots, (0,) * len(self.rules))
 
-    def after(self, state: State) -> "OptimiserState":
-        """Return the same optimiser with the moments and steps of `state`."""
-        return replace(self, slots=state.slots, steps=state.steps)
+    @property
+    def clip(self) -> None:
+        """No clipping: `towpath.dynamics.clipping` adds it."""
+        return
+
+    def with_rules(self, rules: Sequence[R]) -> Self:
+        """Return the same dynamics with other hyper-parameters, one rule for each parameter."""
+        return replace(self, rules=tuple(rules))
+
+    def restricted(self, part: tuple[int, int], total: Total) -> Self:  # noqa: ARG002
+        """Return the same optimiser for a part of the coordinates; exact, as they do not mix.
+
+        Args:
+            part: the first coordinate, and the one after the last.
+            total: unused, because the step needs no sum over coordinates.
+        """
+        return replace(self, layout=replace(self.layout, part=part))
+
+    def each(self, name: str, like: Tensor) -> Tensor | float:
+        """Spread the hyper-parameter of that name over the coordinates `[P]`."""
+        return self.layout.expand([float(getattr(rule, name)) for rule in self.rules], like)

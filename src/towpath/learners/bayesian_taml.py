@@ -103,11 +103,12 @@ class BayesianTAML(MAML):
         test_samples: Annotated[int, Range(0, 1000)] = 10,
         inputs: Annotated[Sequence[int], Range(1, 10**9)] | None = None,
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
-        at_least("BayesianTAML", "test_steps", test_steps, 0)
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
+        )
         at_least("BayesianTAML", "samples", samples, 0)
         at_least("BayesianTAML", "test_samples", test_samples, 0)
-        self.test_steps, self.samples, self.test_samples = test_steps, samples, test_samples
+        self.samples, self.test_samples = samples, test_samples
         self.groups = layer_groups(model)
         shape = sample_shape(model) if inputs is None else tuple(inputs)
         # z_w for every output of a layer, and z_b where there is a bias to move
@@ -166,7 +167,7 @@ class BayesianTAML(MAML):
             support_loss,
             start,
             rates,
-            steps=self.adaptation_steps if self.module.training else self.test_steps,
+            steps=self.steps_now,
             first_order=self.first_order,
         )
 

@@ -6,14 +6,10 @@ package was allowed explicitly; a run folder by itself never causes an import.
 
 import importlib
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from torch import Tensor
-
 from towpath.data.registry import loader_of
-from towpath.dynamics import SGD, Adam, OptimiserState
 from towpath.recipes.component import Component, Options
 from towpath.recipes.mix import MIX
 from towpath.recipes.rules import RACES, RULES, as_sections, rules_of
@@ -21,38 +17,6 @@ from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.weighters.tow.nominal import NOMINALS
 from towpath.wording import quoted
-
-
-def _adam(
-    meta_lr: float = 1e-4,
-    betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8,
-    weight_decay: float = 0.0,
-) -> Adam:
-    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay)
-
-
-def _adamw(
-    meta_lr: float = 1e-4,
-    betas: tuple[float, float] = (0.9, 0.999),
-    eps: float = 1e-8,
-    weight_decay: float = 0.01,
-) -> Adam:
-    return Adam(meta_lr, (betas[0], betas[1]), eps, weight_decay, decoupled=True)
-
-
-def _sgd(
-    meta_lr: float = 1e-2,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    nesterov: bool = False,
-    weight_decay: float = 0.0,
-) -> SGD:
-    return SGD(meta_lr, momentum, dampening, nesterov, weight_decay)
-
-
-OPTIMIZERS: dict[str, Callable[..., Adam | SGD]] = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
-"""outer optimisers by name"""
 
 
 def named(
@@ -243,22 +207,3 @@ def component_wants_targets(component: Component) -> bool:
         return any(component_wants_targets(rule) for rule in rules.values())
     entry = WEIGHTERS.get(component.name)
     return entry is not None and entry.wants_targets(component.options)
-
-
-def optimizer_options(component: Component) -> Options:
-    """Return all options of the outer optimiser, with defaults filled in."""
-    entry = named(OPTIMIZERS, component, "optimizer")
-    return options_for(entry, component.options, "optimizer")
-
-
-def make_optimizer(component: Component, params: Mapping[str, Tensor]) -> OptimiserState:
-    """Return the outer optimiser in its state before the first step."""
-    entry = named(OPTIMIZERS, component, "optimizer")
-    options = optimizer_options(component)
-    rate = options.get("meta_lr", 1.0)
-    if not (isinstance(rate, int | float) and 0 < rate < math.inf):
-        raise RecipeError(
-            f"optimizer.meta_lr is {rate!r}; expected a finite number above 0, such as 0.001."
-        )
-    rule: Adam | SGD = entry(**options)
-    return rule.init(params)

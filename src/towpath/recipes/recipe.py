@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal
 
 from towpath.data import EpisodeSpec
+from towpath.data.augmentation import Augmentation
 from towpath.metrics import MetricName
 from towpath.recipes.component import Component, Options
 from towpath.recipes.mix import mix_shares
@@ -69,6 +70,7 @@ class Validation:
     """Fixed clean tasks of the validation split, by which the best parameters are chosen."""
 
     tasks: Annotated[int, Range(1, 10**7)] = 100
+    """number of validation tasks, the same each time"""
     every: Annotated[int, Range(0, 10**8)] = 50
     """number of steps between validations; 0 for none, which keeps the last parameters"""
     patience: Annotated[int, Range(0, 10**8)] = 0
@@ -80,6 +82,7 @@ class Test:
     """Fixed clean tasks of the test split, on which a run is evaluated at its end."""
 
     tasks: Annotated[int, Range(2, 10**7)] = 600
+    """number of test tasks of each set, the same for every run"""
     also: list[str] = field(default_factory=list)
     """further data sets whose test split is used as well (out of domain)"""
     metric: Literal["auto"] | MetricName = "auto"
@@ -92,14 +95,19 @@ class Probe:
     """A window of fixed tasks that is planned at intervals, recorded and discarded."""
 
     name: str
+    """the probe's name in records and reports"""
     split: str = "train"
+    """the split that its tasks come from"""
     groups: Annotated[int, Range(0, 10**6)] = 0
     """number of groups of the set that tasks come from; 0 for all"""
     distinct_groups: bool = False
     """whether the tasks of a mini-batch come from different groups (alphabets)"""
     horizon: Annotated[int, Range(1, 10_000)] = 5
+    """number of mini-batches of the window"""
     meta_batch_size: Annotated[int, Range(1, 100_000)] = 5
+    """number of tasks of a mini-batch"""
     every: Annotated[int, Range(1, 10**8)] = 50
+    """number of steps between two plans of the window"""
 
 
 DTYPES = ("float32", "float64")
@@ -110,11 +118,14 @@ class Recipe:
     """All values that decide the results of a run, read and checked."""
 
     name: str = "run"
+    """names the run's folder and its report"""
     about: str = ""
+    """what the recipe is for, in a sentence or more"""
     reproduces: str = ""
     """the table or figure of the paper that it reruns, or empty"""
     data: Component = field(default_factory=lambda: Component("glyphs"))
     episodes: EpisodeSpec = field(default_factory=EpisodeSpec)
+    augmentation: Augmentation = field(default_factory=Augmentation)
     backbone: Component = field(default_factory=lambda: Component("conv4"))
     learner: Component = field(default_factory=lambda: Component("protonet"))
     optimizer: Component = field(default_factory=lambda: Component("adam", {"meta_lr": 1e-3}))
@@ -129,9 +140,11 @@ class Recipe:
     small: Options = field(default_factory=dict)
     """overrides by dotted name that `--budget small` applies"""
     seed: Seed = 0
+    """decides the initial parameters and all training tasks; test tasks are the same for each"""
     threads: Annotated[int, Range(1, 1024)] = 2
     """number of tasks computed side by side, one thread each; no result depends on it"""
     device: str = "cpu"
+    """where tensors are: cpu, cuda, cuda:1, ..."""
     dtype: str = "float32"
     """type of parameters and inputs; float64 for experiments about rounding"""
 
@@ -197,6 +210,7 @@ class Recipe:
 
 SECTIONS: dict[str, type] = {
     "episodes": EpisodeSpec,
+    "augmentation": Augmentation,
     "trusted": Trusted,
     "training": Training,
     "validation": Validation,

@@ -135,9 +135,9 @@ def described(hint: Any) -> str:
         return ", ".join(repr(choice) for choice in get_args(hint))
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join(described(part) for part in get_args(hint))
-    if get_origin(hint) is tuple:
+    if get_origin(hint) is tuple and Ellipsis not in get_args(hint):
         return f"{len(get_args(hint))} values in brackets"
-    if get_origin(hint) in (list, Sequence):
+    if get_origin(hint) in (list, tuple, Sequence):
         many = {int: "whole numbers", float: "numbers", str: "words"}
         return f"a list of {many.get(get_args(hint)[0], 'values')} in brackets"
     if get_origin(hint) in (dict, Mapping):

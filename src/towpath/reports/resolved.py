@@ -1,18 +1,19 @@
 """The values of a recipe with every default filled in, so that two recipes can be compared."""
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from towpath.backbones import BACKBONES
 from towpath.data import load_folder
-from towpath.data.registry import SETS, is_own_data, loader_of
-from towpath.learners import LEARNERS
+from towpath.data.registry import is_own_data, loader_of
 from towpath.recipes.component import Component
-from towpath.recipes.components import OPTIMIZERS, component_wants_targets, weighter_options
+from towpath.recipes.components import component_wants_targets, weighter_options
+from towpath.recipes.fields import FOLLOWS, makers
 from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.plain import Json
 from towpath.weighters import WEIGHTERS
 
 Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | None"
@@ -22,12 +23,25 @@ Plain: TypeAlias = "bool | int | float | str | tuple[Plain, ...] | None"
 def resolved(recipe: Recipe) -> dict[str, Plain]:
     """Return all values of a recipe by dotted name, with its components' defaults filled in."""
     values: dict[str, Plain] = {}
-    for section, value in recipe.as_mapping().items():
-        if section in COMPONENTS:
-            value = {**_defaults(section, value["name"]), **value}
+    for section, value in _with_defaults(recipe).items():
         for key, inner in _flat(section, value).items():
             values[key] = _plain(inner)
     return values
+
+
+def filled_in(recipe: Recipe) -> dict[str, Json]:
+    """Return the sections of a recipe with their components' defaults, as plain JSON or YAML."""
+    filled: dict[str, Json] = json.loads(json.dumps(_with_defaults(recipe), default=str))
+    return filled
+
+
+def _with_defaults(recipe: Recipe) -> dict[str, Any]:
+    """Return the sections of a recipe, those of components with all of their options."""
+    sections = recipe.as_mapping()
+    for key in COMPONENTS:
+        name = sections[key]["name"]
+        sections[key] = {"name": name, **_defaults(key, name), **sections[key]}
+    return sections
 
 
 @dataclass(frozen=True)
@@ -57,23 +71,15 @@ def _defaults(section: str, name: str) -> dict[str, object]:
     if section == "weighter":
         known = registered_weighter(Component(name))
         return dict(known.options) if known else {}
-    loaders: dict[str, Callable[..., object]] = {key: entry.load for key, entry in SETS.items()}
-    makers: Mapping[str, Mapping[str, Callable[..., object]]] = {
-        "data": loaders,
-        "backbone": BACKBONES,
-        "learner": LEARNERS,
-        "optimizer": OPTIMIZERS,
-    }
-    make = makers[section].get(name)
+    make = makers(section).get(name)
     if make is None and section == "data":
         make = loader_of(name) if is_own_data(name) else load_folder
     if make is None:
         return {}
-    aside = ("root", "path", "split", "model")
     return {
         key: parameter.default
         for key, parameter in inspect.signature(make).parameters.items()
-        if parameter.default is not inspect.Parameter.empty and key not in aside
+        if parameter.default is not inspect.Parameter.empty and key not in FOLLOWS[section]
     }
 
 

@@ -46,7 +46,7 @@ CONFIG, RECORDS, SUMMARY, EVALUATIONS = (
 )
 CONFUSION = "confusion.json"
 """which classes of the test sets were taken for which, for tasks that name their classes"""
-CHECKPOINTS, BOARD = "checkpoints", "tensorboard"
+CHECKPOINTS, BOARD, MLFLOW, WANDB = "checkpoints", "tensorboard", "mlflow", "wandb"
 COMPARISON = "comparison.yaml"
 """what the folder of a comparison has in place of a configuration"""
 PASSING = re.compile(rf"\..*\.partial$|{re.escape(LOCK_FILE)}$")
@@ -169,7 +169,8 @@ class RunFolder:
             return
         for name in (CONFIG, RECORDS, TABLE):
             (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / BOARD, ignore_errors=True)
+        for name in (BOARD, MLFLOW, WANDB):
+            shutil.rmtree(self.path / name, ignore_errors=True)
         for empty in (self.checkpoints, self.path):
             with suppress(OSError):  # it has files that are not ours
                 empty.rmdir()
@@ -201,6 +202,27 @@ class RunFolder:
         if made_with.identity is not None:
             made_with.identity.check_config(self.plain_config(), path)
         return made_with
+
+    def with_steps(self, steps: int) -> "RunFolder":
+        """Write another number of training steps into the configuration and return the folder.
+
+        Raises:
+            RecipeError: if they are fewer than before, or another process trains in the folder.
+        """
+        path, mapping = self.path / CONFIG, dict(self._plain_config)
+        asked = self.config()[0].training.steps
+        if steps < asked:
+            raise RecipeError(
+                f"{path} says training.steps {asked}; found {steps}, and it may only be raised. "
+                "Train for fewer steps in a new folder."
+            )
+        mapping["training"] = {**object_of(mapping["training"], "a section"), "steps": steps}
+        plain = {key: value for key, value in mapping.items() if key != "made_with"}
+        Recipe.of(plain)  # a number out of range is refused before it is written
+        text = yaml.safe_dump(mapping, sort_keys=False, allow_unicode=True)
+        with self.held():
+            write(path, text.encode())
+        return RunFolder.open(self.path)
 
     def table(self) -> TrainedTable | None:
         """Return what predictions need of the training table; None for a run on images.

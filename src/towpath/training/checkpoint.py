@@ -199,7 +199,8 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
         memory = {**memory, TENSORS: _part(tensors, "weighter.")}
     state = TrainState(
         params={name: params[name] for name in start.params},
-        optimizer=OptimiserState(start.optimizer.dynamics, slots, header.steps),
+        # every mini-batch trained on is one step of a schedule
+        optimizer=replace(start.optimizer, slots=slots, steps=header.steps, taken=header.step),
         weighter_state=memory,
         step=header.step,
         window=header.window,

@@ -14,8 +14,8 @@ from torch import Tensor
 from towpath.data import TaskShape
 from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
-from towpath.recipes.components import make_optimizer
 from towpath.recipes.learners import make_learner
+from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.paths import set_label
 from towpath.recipes.pretrained import has_untrained, weights_content
 from towpath.recipes.recipe import Recipe
@@ -93,7 +93,7 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         identity.check_data(weights_content(recipe.backbone), folder.path)
     learner.module.to(torch_dtype(recipe.dtype))
     params = learner.parameters()
-    start = TrainState(params, make_optimizer(recipe.optimizer, params))
+    start = TrainState(params, make_optimizer(recipe.optimizer, params, recipe.training.steps))
     found = load_checkpoint(folder.checkpoints, start, Origin.of(folder))
     if found is None:
         raise RecipeError(

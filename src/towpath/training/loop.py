@@ -16,6 +16,7 @@ from pathlib import Path
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.torchrun import LostRankError, restarts
 from towpath.recipes.components import weighter_options
+from towpath.recipes.optimizers import with_whole_schedule
 from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import CONFIG, RunFolder, refuse_existing
@@ -81,7 +82,11 @@ def train(
         workers: number of threads, in place of the recipe's; no result depends on it.
     """
     options = weighter_options(recipe.weighter, allowed)
-    recipe = replace(recipe, weighter=recipe.weighter.given(**options))
+    recipe = replace(
+        recipe,
+        weighter=recipe.weighter.given(**options),
+        optimizer=with_whole_schedule(recipe.optimizer, recipe.training.steps),
+    )
     recipe = with_lasting_paths(recipe)
     if ranks.first(lambda: _begun_before_a_restart(path, recipe)):
         return resume(
@@ -104,10 +109,11 @@ def resume(
     allowed: Collection[str] = (),
     ranks: Ranks = ALONE,
     workers: int | None = None,
+    steps: int | None = None,
 ) -> Summary:
     """Resume a run from its last checkpoint and return the summary.
 
-    A finished run is left as it is.
+    A finished run is left as it is, unless more steps are asked of it.
 
     Args:
         path: the run's folder.
@@ -116,8 +122,9 @@ def resume(
         allowed: packages that classes may be imported from.
         ranks: the processes that share the tasks.
         workers: number of threads, in place of the recipe's; no result depends on it.
+        steps: number of steps to train for in all, if more than the run was begun with.
     """
-    folder, recipe, summary = ranks.first(lambda: _opened(path))
+    folder, recipe, summary = ranks.first(lambda: _opened(path, steps))
     if summary is not None:
         return summary
     with one_thread_a_task():
@@ -138,8 +145,10 @@ def _begun_before_a_restart(path: Path, recipe: Recipe) -> bool:
     return False
 
 
-def _opened(path: Path) -> tuple[RunFolder, Recipe, Summary | None]:
+def _opened(path: Path, steps: int | None) -> tuple[RunFolder, Recipe, Summary | None]:
     folder = RunFolder.open(path)
+    if steps is not None:
+        folder = folder.with_steps(steps)
     return folder, folder.config()[0], folder.summary() if folder.finished else None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from towpath.data import ClassPool, Pool, TaskStream, load, mixed, stream_of
+from towpath.data.augmentation import augmented
 from towpath.data.registry import is_own_features, is_own_folder
 from towpath.data.tables import TablePool
 from towpath.data.tables.splitting import TRUSTED
@@ -30,14 +31,16 @@ def training_stream(
     """
     shares = mix_shares(recipe.data, recipe.episodes)
     if not shares:
-        return stream_of(train, recipe.episodes, recipe.seed), {}
+        plain = stream_of(train, recipe.episodes, recipe.seed)
+        return augmented(plain, recipe.augmentation), {}
     others: list[tuple[float, Pool]] = []
     contents: dict[str, str] = {}
     for name, share in shares.items():
         pool = _beside(recipe, train, name, "data.mix", "train", data_root)
         contents[f"data.mix {set_label(name)}"] = content_of(pool)
         others.append((share, pool))
-    return mixed(train, others, recipe.episodes, recipe.seed), contents
+    both = mixed(train, others, recipe.episodes, recipe.seed)
+    return augmented(both, recipe.augmentation), contents
 
 
 @dataclass(frozen=True, eq=False)

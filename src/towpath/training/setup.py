@@ -31,11 +31,11 @@ from towpath.metrics import Metric
 from towpath.objective import Objective
 from towpath.recipes.components import (
     data_options,
-    make_optimizer,
     make_weighter,
 )
 from towpath.recipes.learners import make_learner
 from towpath.recipes.memory import free_memory
+from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.pretrained import weights_content
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
@@ -201,7 +201,7 @@ def prepare(
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
-        start=TrainState(params, make_optimizer(recipe.optimizer, params)),
+        start=TrainState(params, make_optimizer(recipe.optimizer, params, recipe.training.steps)),
         windows=Windows(stream, recipe.training.horizon, recipe.training.meta_batch_size),
         trusted=trusted_tasks(recipe, weighter, source, place),
         validation=other.validation,

@@ -24,6 +24,7 @@ from towpath.weighters.rules.scheduler import ATS
 from towpath.weighters.rules.selection import Mixture, Trim
 from towpath.weighters.rules.uniform import Random, Uniform
 from towpath.weighters.tow.options import TOW
+from towpath.weighters.windowed import Windowed
 
 __all__ = [
     "ATS",
@@ -69,6 +70,7 @@ __all__ = [
     "Uniform",
     "Weighter",
     "WeighterEntry",
+    "Windowed",
     "wants_judges",
     "wants_targets",
 ]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from towpath.control import Status, Trajectory, costate_gradient
 from towpath.control.bounds import bounds_of
-from towpath.dynamics import OptimiserState, plain_sgd
+from towpath.dynamics import by_plain_sgd
 from towpath.objective import Objective
 from towpath.validation import at_least, between
 from towpath.weighters.card import Card, Point
@@ -182,7 +182,7 @@ class PDS:
 
 def _by_plain_sgd(start: Start) -> Start:
     """Return the same start with an optimiser that has no moments."""
-    optimizer = OptimiserState(plain_sgd(start.optimizer.dynamics), (), start.optimizer.steps)
+    optimizer = by_plain_sgd(start.optimizer)
     return replace(start, optimizer=optimizer, state=optimizer.at(start.state.x))
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from towpath.control import Iteration, Status
-from towpath.dynamics import OptimiserState, State, read_torch, write_torch
+from towpath.dynamics import OptimiserState, State, Stepping, read_torch, write_torch
 from towpath.flat import Layout
 from towpath.objective import CurvatureUsed
 from towpath.objective.turns import evaluating
@@ -135,8 +135,10 @@ class Plan:
         w = self.weights.double()
         return w.sum(1).square() / w.square().sum(1).clamp_min(1e-300)
 
-    def apply_(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def apply_(self, model: nn.Module, optimizer: torch.optim.Optimizer | Stepping) -> None:
         """Bring the model and the optimiser to the state after T weighted steps of torch.optim.
+
+        A `tp.Stepping` clips as it says, and its scheduler is stepped T times.
 
         Running statistics that are in use (norm layers in train mode) are updated as by one
         evaluation of each task, in task order, along the planned steps: every forward pass of it
@@ -150,21 +152,16 @@ class Plan:
         with evaluating():  # another thread may be in the middle of a pass with this model
             self._apply(model, optimizer)
 
-    def _apply(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        params, held = read_torch(model, optimizer)
+    def _apply(self, model: nn.Module, optimizer: torch.optim.Optimizer | Stepping) -> None:
+        stepping = Stepping.of(optimizer)
+        params, held = read_torch(model, stepping)
         layout = Layout.of(params)
         if layout != self.layout:
             raise ValueError(
                 f"The plan is for parameters {list(self.layout.names)}; found "
                 f"{list(layout.names)} with other shapes or names. Apply it to the planned model."
             )
-        planned = self.optimizer_state.dynamics.rules
-        for name, rule, was in zip(layout.names, held.dynamics.rules, planned, strict=True):
-            if rule != was:
-                raise ValueError(
-                    f"The plan was made for {was}; found {rule} at the parameter {name!r}. Plan "
-                    "again, then apply (schedules act between windows)."
-                )
+        self._check_steps(held)
         now = held.at(layout.flatten(list(params.values())))
         if not now.equals(self.initial):
             raise ValueError(
@@ -172,8 +169,31 @@ class Plan:
                 "already?); expected the state it was planned from. Plan again, then apply."
             )
         self.buffers.check(model)
-        write_torch(model, optimizer, layout, self.final)
+        write_torch(model, stepping.optimizer, held.dynamics, self.final)
         self.buffers.write(model)
+        stepping.advance(len(self.weights))
+
+    def _check_steps(self, held: OptimiserState) -> None:
+        """Raise a ValueError unless the optimiser's first step is the one that was planned."""
+        planned = self.optimizer_state
+        if (held.schedule is None) != (planned.schedule is None):
+            raise ValueError(
+                "The plan and apply_ differ in whether they have a scheduler; expected the same "
+                "tp.Stepping(optimizer, scheduler=...) in both."
+            )
+        if held.dynamics.clip != planned.dynamics.clip:
+            raise ValueError(
+                f"The plan was made with clipping {planned.dynamics.clip}; found "
+                f"{held.dynamics.clip}. Give the same tp.Stepping to plan and to apply_."
+            )
+        rules = zip(self.layout.names, held.dynamics.rules, planned.dynamics.rules, strict=True)
+        for name, rule, was in rules:
+            if rule != was:
+                raise ValueError(
+                    f"The plan was made for {was}; found {rule} at the parameter {name!r}. Plan "
+                    "again, then apply (a scheduler acts between windows, or within them as "
+                    "tp.Stepping(optimizer, scheduler=...))."
+                )
 
     def __str__(self) -> str:
         return plan_text(self)

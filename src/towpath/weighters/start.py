@@ -1,9 +1,9 @@
 """The start of a plan: a model and an optimiser, real or pure.
 
-`model` is an `nn.Module` with a `torch.optim` object, or a dictionary of parameters with the state
-from `tp.Adam(lr=...).init(params)`. The arguments are not changed: a model's buffers (which
-`functional_call` does update in train mode) are restored after every evaluation, and their values
-under training are stored with the trajectory.
+`model` is an `nn.Module` with a `torch.optim` object or `tp.Stepping` of one, or a dictionary of
+parameters with the state from `tp.Adam(lr=...).init(params)`. The arguments are not changed: a
+model's buffers (which `functional_call` does update in train mode) are restored after every
+evaluation, and their values under training are stored with the trajectory.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from towpath.distributed.ranks import Ranks
-from towpath.dynamics import OptimiserState, State, check_uniform, read_torch
+from towpath.dynamics import OptimiserState, State, Stepping, check_uniform, read_torch
 from towpath.flat import Layout
 from towpath.learners.compiled import check_not_compiled
 from towpath.objective import Evaluation
@@ -23,7 +23,7 @@ from towpath.objective.turns import evaluating
 
 Answer = TypeVar("Answer")
 ModelLike = nn.Module | Mapping[str, Tensor]
-OptimizerLike = torch.optim.Optimizer | OptimiserState
+OptimizerLike = torch.optim.Optimizer | Stepping | OptimiserState
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def _check_no_autocast() -> None:
 def _read(
     model: ModelLike, optimizer: OptimizerLike
 ) -> tuple[Mapping[str, Tensor], OptimiserState]:
-    if isinstance(model, nn.Module) and isinstance(optimizer, torch.optim.Optimizer):
+    if isinstance(model, nn.Module) and isinstance(optimizer, torch.optim.Optimizer | Stepping):
         check_not_compiled(model)
         return read_torch(model, optimizer)
     if isinstance(model, Mapping) and isinstance(optimizer, OptimiserState):
@@ -118,8 +118,9 @@ def _read(
         return {name: p.detach() for name, p in model.items()}, optimizer
     raise ValueError(
         f"Found a model of type {type(model).__name__} with an optimiser of type "
-        f"{type(optimizer).__name__}; expected an nn.Module with a torch.optim object, or a dict "
-        "of parameters with a state from tp.Adam(lr=...).init(params)."
+        f"{type(optimizer).__name__}; expected an nn.Module with a torch.optim object (or "
+        "tp.Stepping of one), or a dict of parameters with a state from "
+        "tp.Adam(lr=...).init(params)."
     )
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from towpath.cli.arguments import add_data_root
+from towpath.cli.output import add_json, print_json
 from towpath.cli.parser import Commands, add_command
 from towpath.data.errors import DataError
+from towpath.runs.plain import Json
 from towpath.wording import say
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def add(commands: Commands) -> None:
         run,
     )
     add_data_root(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -35,6 +38,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     from towpath.data.registry import SETS
 
     folder = data_root(arguments.data_root)
+    if arguments.json:
+        print_json(_as_json(folder))
+        return
     say(console, f"data folder: {folder}{'' if folder.is_dir() else ' (not there yet)'}")
     say(console, f"decoded copies: {cache_root()}")
     for name, entry in SETS.items():
@@ -45,6 +51,27 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
             facts.insert(2, ("here", _counts_here(name, folder)))
         for label, text in facts:
             say(console, f"  {label:<8} {text}")
+
+
+def _as_json(folder: Path) -> dict[str, Json]:
+    """Return what is listed as plain values."""
+    from towpath.data.locations import cache_root
+    from towpath.data.registry import SETS
+
+    sets: dict[str, Json] = {
+        name: {
+            "what": entry.what,
+            "there": entry.built_in or bool(entry.sources(folder)),
+            "decoded": entry.is_decoded(folder),
+            "built_in": entry.built_in,
+            "synthetic": entry.synthetic,
+            "sources": [str(path) for path in entry.sources(folder)],
+            "counts": entry.counts,
+            "licence": entry.licence,
+        }
+        for name, entry in SETS.items()
+    }
+    return {"data_folder": str(folder), "decoded_copies": str(cache_root()), "sets": sets}
 
 
 def _where(entry: "DataSet", folder: Path) -> str:

@@ -1,6 +1,7 @@
 """The section on the convergence theorem: what the runs say of the quantities of its bound."""
 
-from towpath.recipes.components import component_wants_targets, optimizer_options
+from towpath.recipes.components import component_wants_targets
+from towpath.recipes.optimizers import optimizer_options
 from towpath.reports.blocks import Block, Cell, Note, Section, Table
 from towpath.reports.charts.scale import tick_text
 from towpath.reports.number_text import number
@@ -77,6 +78,7 @@ def _outside(run: RunData) -> list[str]:
         optimizer=recipe.optimizer.name,
         momentum=float(optimizer.get("momentum") or 0.0),
         weight_decay=float(optimizer.get("weight_decay") or 0.0),
+        plain_steps=not any(optimizer[key] for key in ("clip_norm", "clip_value", "schedule")),
         learner=learner.name,
         adaptation_steps=int(learner.options.get("adaptation_steps", 5)),
         first_order=bool(learner.options.get("first_order", True)),

@@ -6,7 +6,7 @@ and a checkpoint stores them beside the model's own.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
@@ -153,7 +153,7 @@ def _heat(plain: Mapping[str, Any], tensors: Mapping[str, Tensor], here: Branch)
         )
         if len(steps) != len(optimizer.steps):
             raise ValueError(f"the branch {name} counts the steps of another model")
-        branches[name] = Branch(x, OptimiserState(optimizer.dynamics, slots, tuple(steps)))
+        branches[name] = Branch(x, replace(optimizer, slots=slots, steps=tuple(steps)))
     scores = {name: [list(look) for look in looks] for name, looks in plain["scores"].items()}
     halved, metric = bool(plain["halved"]), str(plain["metric"])
     return Heat(int(plain["trained"]), scores, branches, halved, metric)

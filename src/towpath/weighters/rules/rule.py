@@ -147,7 +147,7 @@ class MiniBatchWeighter(ABC):
         start = Start.of(model, optimizer)
         walk = _Walk(start.state, RuleMemory.of(state, self.initial_state()), start.buffers)
         for t, batch in enumerate(tasks):
-            site = Site(objective, start, stage_seed(seed, t))
+            site = Site(objective, start, stage_seed(seed, t), t)
             if not self._step(walk, site, t, batch, goals and goals[t], muted):
                 break
         cost = math.fsum(float(row.double().sum()) for row in walk.losses)
@@ -217,7 +217,7 @@ class MiniBatchWeighter(ABC):
         finally:
             walk.work += site.work
         walk.weights.append(w)
-        after = site.start.optimizer.dynamics.step(walk.here, said.held.weighted(w))
+        after = site.dynamics.step(walk.here, said.held.weighted(w))
         if not after.is_finite():
             return walk.fail()
         walk.here = after

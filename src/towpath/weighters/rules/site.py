@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from towpath.dynamics import Dynamics
 from towpath.objective import Evaluation, Objective
 from towpath.objective.live import Values
 from towpath.weighters.start import Start
@@ -25,8 +26,15 @@ class Site:
     objective: Objective
     start: Start
     seed: int
+    stage: int = 0
+    """number of the mini-batch in its window"""
     work: float = 0.0
     """evaluations of single tasks so far"""
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The optimiser's step on this mini-batch."""
+        return self.start.optimizer.stage(self.stage)
 
     def evaluate(
         self, x: Tensor, tasks: Sequence[Any], skip: Collection[int], *, all_used: bool = True

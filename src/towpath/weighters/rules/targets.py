@@ -110,14 +110,14 @@ class Targets:
 
     @property
     def by_sgd(self) -> bool:
-        """Whether the optimiser is SGD, with momentum or without."""
-        return isinstance(self._site.start.optimizer.dynamics, SGDDynamics)
+        """Whether the optimiser is SGD, with momentum or without, and does not clip gradients."""
+        return isinstance(self._site.dynamics, SGDDynamics)
 
     @property
     def rates(self) -> Tensor:
         """The optimiser's learning rates `[P]`, by which a step of plain SGD multiplies."""
         x = self._state.x
-        plain = plain_sgd(self._site.start.optimizer.dynamics)
+        plain = plain_sgd(self._site.dynamics)
         return -plain.linearise(State(x, (), self._state.steps), x).b[0]
 
     def influence(self, u: Tensor | None = None, *, sgd: bool = False) -> Tensor:
@@ -135,11 +135,11 @@ class Targets:
             u = self._checked(u)
             v = self.ahead(u, sgd=sgd).gradient
         if sgd:
-            b = -self.rates
+            direction = -self.rates * v
         else:
-            dynamics = self._site.start.optimizer.dynamics
-            b = dynamics.linearise(self._state, self._step_gradient(u)).b[0]
-        return -self._said.held.along(b * v)[self._kept]
+            lin = self._site.dynamics.linearise(self._state, self._step_gradient(u))
+            direction = lin.removed(lin.b[0] * v)
+        return -self._said.held.along(direction)[self._kept]
 
     def features(self) -> list[Tensor]:
         """Return the features `[Q, D]` of each target, as `batch.features()` does for tasks."""
@@ -166,7 +166,7 @@ class Targets:
         return TargetsSaid(said.losses[self._own], gradient, shown)
 
     def _after(self, u: Tensor, *, sgd: bool) -> Tensor:
-        dynamics = self._site.start.optimizer.dynamics
+        dynamics = self._site.dynamics
         gradient = self._step_gradient(u)
         if sgd:
             return plain_sgd(dynamics).step(State(self._state.x, (), self._state.steps), gradient).x

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from towpath.control import ExactProduct, Model, StageModel, TerminalCost, Trajectory
-from towpath.dynamics import Linearisation, State, restricted
+from towpath.control.stage import Product
+from towpath.dynamics import Dynamics, Linearisation, State
+from towpath.dynamics.state import Removal
 from towpath.weighters.tow.rollout import Coordinates, CostTerms, Rollout, StagePoint, coordinates
 from towpath.weighters.tow.setting import Setting
 
@@ -19,8 +21,6 @@ class Modeller:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        own = setting.ranks.bounds(setting.start.layout.total)
-        self._own_dynamics = restricted(setting.start.optimizer.dynamics, own)
         self.products = 0
         """Hessian products of single tasks so far: what the exact adjoint costs."""
 
@@ -60,38 +60,51 @@ class Modeller:
 
         return with_half(0), with_half(1)
 
-    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
-        """Return A and b of one step at the rank's own coordinates; x alone for frozen moments."""
-        lin = self._own_dynamics.linearise(state, gradient)
+    def _own_dynamics(self, t: int) -> Dynamics:
+        """Return the dynamics of step t at the rank's own coordinates."""
+        ranks, start = self.setting.ranks, self.setting.start
+        return start.optimizer.stage(t).restricted(ranks.bounds(start.layout.total), ranks.total)
+
+    def linearise(self, t: int, state: State, gradient: Tensor) -> Linearisation:
+        """Return A and b of step t at the rank's own coordinates; x alone for frozen moments."""
+        lin = self._own_dynamics(t).linearise(state, gradient)
         return lin.frozen() if self.setting.modelling.frozen_moments else lin
 
-    def moved(self, state: State, gradient: Tensor) -> Tensor:
-        """Return the difference `[k, P]` between a step on the gradient and a step on zero.
+    def moved(self, t: int, state: State, gradient: Tensor) -> Tensor:
+        """Return the difference `[k, P]` between step t on the gradient and one on zero.
 
         It is taken at the rank's own coordinates.
         """
-        step, frozen = self._own_dynamics.step, self.setting.modelling.frozen_moments
+        step, frozen = self._own_dynamics(t).step, self.setting.modelling.frozen_moments
         after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
         return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
 
     def _stage(self, t: int, point: StagePoint) -> StageModel:
         modelling = self.setting.modelling
-        lin = self.linearise(point.state, point.gradient)
-        A = lin.A
+        lin = self.linearise(t, point.state, point.gradient)
+        A, removal = lin.A, lin.removal
+        # the diagonal of R gam: the costate alone has the rest of R (`_through_clipping`)
+        gam = point.gam if removal is None else removal.diagonal * point.gam
         if t > 0:
-            A[:, 0] += lin.b * point.gam
-        zero = torch.zeros_like(point.gam)
-        cost = point.cost
+            A[:, 0] += lin.b * gam
+        zero = torch.zeros_like(gam)
+        cost, exact = point.cost, None
+        if modelling.exact_adjoint and t > 0:
+            exact = ExactProduct(self._hessian_product(t, point), gam)
+        elif removal is not None and t > 0:
+            exact = ExactProduct(_product_with(point.gam), gam)
+        if exact is not None and removal is not None:
+            exact = _through_clipping(exact, removal)
         return StageModel(
             A,
             lin.b,
-            modelling.actions.through(point.J, point.weights),
+            lin.removed(modelling.actions.through(point.J, point.weights)),
             zero if cost is None else cost.c_x,
             zero if cost is None else cost.C_xx,
-            self._exact_product(t, point) if modelling.exact_adjoint and t > 0 else None,
+            exact,
         )
 
-    def _exact_product(self, t: int, point: StagePoint) -> ExactProduct:
+    def _hessian_product(self, t: int, point: StagePoint) -> Product:
         assert point.whole_x is not None
         setting = self.setting
         x, weights = point.whole_x, point.weights  # the point would keep gradients in memory
@@ -107,4 +120,15 @@ class Modeller:
                 )
             )
 
-        return ExactProduct(product, point.gam)
+        return product
+
+
+def _product_with(gam: Tensor) -> Product:
+    """Return the product with the diagonal model of the Hessian."""
+    return lambda y: gam * y
+
+
+def _through_clipping(exact: ExactProduct, removal: Removal) -> ExactProduct:
+    """Return the product with the Hessian of a clipped gradient, `Hessian R y`."""
+    product = exact.product
+    return ExactProduct(lambda y: product(removal.applied(y)), exact.gam)

@@ -180,7 +180,7 @@ class _RuleSteps:
     def decide(self, t: int, state: State, here: Evaluation) -> Tensor:
         """Return the rule's weights `[M]` of mini-batch t, float64."""
         setting, rule = self.setting, self.nominal.rule
-        site = Site(setting.objective, setting.start, setting.seeds[t])
+        site = Site(setting.objective, setting.start, setting.seeds[t], t)
         goals = self.nominal.targets[t] if rule.wants_targets and self.nominal.targets else None
         skipped, skipped_goals = setting.muted.at(t), setting.muted.targets_at(t)
         tasks = setting.view.window[t]

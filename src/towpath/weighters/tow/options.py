@@ -97,6 +97,7 @@ class TOW:
             yours (see `towpath.control.bounds`).
         curvature: "gauss-newton" (sketched with `probes`), "gauss-newton-exact", "hutchinson",
             or "none".
+        probes: random vectors of each sketch of the curvature.
         moments: "full" differentiates through the optimiser's moments, "frozen" does not (paper).
         normalise: "none", or "softmax": the actions are logits and the weights sum to 1.
         nominal: start from "uniform" weights or "random" ones (Dirichlet(1)); or plan about the

@@ -113,9 +113,20 @@ def plan_window(
         found = solver.improve(problem, nominal, chosen.prior)
     else:
         found = Improvement(nominal, chosen.ended)
+    if found.status is Status.CONVERGED and not found.history and not _foresees(problem.setting):
+        found = replace(found, status=Status.NOTHING_TO_PLAN)
     found, extra = _trained(problem, found)
     plan = _plan(problem, rolled, chosen, found, extra)
     return replace(plan, seconds=time.perf_counter() - began)
+
+
+def _foresees(setting: Setting) -> bool:
+    """Return whether any loss is counted at a state that a step of the window leads to."""
+    T, cost = setting.shape[0], setting.cost
+    before_steps = any(cost.counts(t, T) for t in range(1, T))
+    return before_steps or any(
+        cost.after(t, setting.view, setting.muted) is not None for t in range(T)
+    )
 
 
 def _trained(

@@ -127,7 +127,7 @@ class WindowProblem:
                 counts = setting.cost.counts(t, setting.shape[0])
                 here = weighted_curvature(here, w, counts=counts)
         gradient = here.held.weighted(w)
-        after = setting.start.optimizer.dynamics.step(state, gradient)
+        after = setting.start.optimizer.stage(t).step(state, gradient)
         walk.actions.append(u)
         walk.weights.append(w)
         walk.losses.append(here.losses)

@@ -120,10 +120,10 @@ class Steering:
         def decide(t: int, whole: State, here: Evaluation) -> Tensor:
             """Return the weights of mini-batch t from its gradients J at the rank's coordinates."""
             state, J = setting.own(whole), here.held.values
-            b = modeller.linearise(state, J.mean(0)).b
-            g = setting.ranks.total((J @ (b * costates[t]).sum(0)).double())
+            lin = modeller.linearise(t, state, J.mean(0))
+            g = setting.ranks.total((J @ lin.removed((lin.b * costates[t]).sum(0))).double())
             if t in setting.view.coasts:
-                step = modeller.moved(state, uniform[t].to(J) @ J)
+                step = modeller.moved(t, state, uniform[t].to(J) @ J)
                 worth = setting.ranks.total((costates[t] * step).sum(dtype=torch.float64))
                 left_out[t] = LeftOut(g, float(worth))
             return self.bounds.project(prior.mean(t) - g / precisions[t], setting.held_at(t))

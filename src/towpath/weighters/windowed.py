@@ -1,0 +1,121 @@
+"""From a stream of mini-batches to windows, in a training loop of your own.
+
+    windowed = tp.Windowed(tp.TOW(), objective, model, optimizer, horizon=5)
+    for tasks in stream:                # in place of backward() and optimizer.step():
+        windowed.step(tasks)
+
+A plan needs several mini-batches at once: a weight shows its effect on those that come after it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from towpath.dynamics import Stepping
+from towpath.objective import Objective
+from towpath.validation import check_whole
+from towpath.weighters.plan import Plan
+from towpath.weighters.protocol import Weighter
+from towpath.weighters.rules.memory import Memory
+from towpath.weighters.seeds import stage_seed
+
+
+class Windowed:
+    """Collects mini-batches; each time there are `horizon` of them, plans and trains on them.
+
+    The model stays as it is until a window is complete, then takes all of its steps. What the
+    weighter remembers goes from window to window.
+
+    Args:
+        weighter: decides the weights, such as `tp.TOW()`.
+        objective: evaluates the tasks' losses and gradients.
+        model: the model to train.
+        optimizer: its `torch.optim` object, or `tp.Stepping` of one.
+        horizon: number of mini-batches that are planned together.
+        seed: the seed of all randomness; each window has its own, derived from it.
+
+    Example:
+        >>> import torch, towpath as tp
+        >>> model = torch.nn.Linear(1, 1)
+        >>> def fn(params, task):
+        ...     return torch.func.functional_call(model, params, (task[0],)), task[1]
+        >>> objective = tp.Objective.from_function(fn, loss="mse")
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> windowed = tp.Windowed(tp.TOW(), objective, model, optimizer, horizon=2)
+        >>> tasks = [(torch.ones(4, 1), torch.full((4, 1), float(i))) for i in range(3)]
+        >>> windowed.step(tasks) is None, windowed.step(tasks).weights.shape
+        (True, torch.Size([2, 3]))
+    """
+
+    def __init__(
+        self,
+        weighter: Weighter,
+        objective: Objective,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer | Stepping,
+        *,
+        horizon: int = 5,
+        seed: int = 0,
+    ) -> None:
+        check_whole("Windowed", "horizon", horizon, 1)
+        self.weighter, self.objective = weighter, objective
+        self.model, self.optimizer = model, optimizer
+        self.horizon, self.seed = horizon, seed
+        self.windows = 0
+        """number of windows that were planned"""
+        self._tasks: list[list[Any]] = []
+        self._targets: list[list[Any]] = []
+        self._memory: Memory | None = None
+
+    @property
+    def pending(self) -> int:
+        """Number of mini-batches that wait for their window to be complete."""
+        return len(self._tasks)
+
+    def step(self, tasks: Sequence[Any], targets: Sequence[Any] | None = None) -> Plan | None:
+        """Add a mini-batch; if that completes a window, train on it and return its plan.
+
+        A mini-batch with another number of tasks begins a window of its own: those that wait are
+        trained on first.
+
+        Args:
+            tasks: the M tasks of the mini-batch.
+            targets: trusted tasks for this mini-batch, for a weighter that takes them. Pass a list,
+                if only an empty one, with every mini-batch or with none.
+        """
+        if self._tasks and (targets is None) == bool(self._targets):
+            raise ValueError(
+                f"Windowed found {'no ' if targets is None else ''}targets with this mini-batch, "
+                "unlike those before it; expected them with every mini-batch of a window or with "
+                "none. Pass an empty list where a mini-batch has no target."
+            )
+        plan = None
+        if self._tasks and len(tasks) != len(self._tasks[0]):
+            plan = self.finish()
+        self._tasks.append(list(tasks))
+        if targets is not None:
+            self._targets.append(list(targets))
+        return self.finish() if len(self._tasks) == self.horizon else plan
+
+    def finish(self) -> Plan | None:
+        """Train on the mini-batches that wait, however few; return the plan, None without any."""
+        if not self._tasks:
+            return None
+        # first, so that a window that cannot be planned is not in the way of the next ones
+        tasks, targets = self._tasks, self._targets
+        self._tasks, self._targets = [], []
+        plan = self.weighter.plan(
+            self.objective,
+            self.model,
+            self.optimizer,
+            tasks,
+            targets=targets or None,
+            state=self._memory,
+            seed=stage_seed(self.seed, self.windows),
+        )
+        self.windows += 1
+        plan.apply_(self.model, self.optimizer)
+        self._memory = plan.weighter_state
+        return plan

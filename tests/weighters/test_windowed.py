@@ -1,0 +1,112 @@
+"""A stream of mini-batches, trained on a window at a time in a loop of the user's."""
+
+import copy
+
+import pytest
+import torch
+
+import towpath as tp
+from tests.oracles.torch_training import largest_difference, network, objective_of, with_optimiser
+from tests.oracles.training import random_tasks
+from towpath.weighters.seeds import stage_seed
+
+M = 3
+
+
+def windowed(weighter, model, optimizer, **options):
+    return tp.Windowed(weighter, objective_of(model), model, optimizer, **options)
+
+
+def test_it_trains_as_plans_of_whole_windows_do_and_the_rest_at_the_end():
+    stream = random_tasks(0, *[M] * 8)
+    model, optimizer = with_optimiser("adam")
+    twin, twin_optimizer = copy.deepcopy((model, optimizer))
+    loop = windowed(tp.TOW(beta=0.02), model, optimizer, horizon=3, seed=5)
+    plans = [loop.step(tasks) for tasks in stream]
+    assert [plan is not None for plan in plans] == [i % 3 == 2 for i in range(8)]
+    assert loop.pending == 2
+    assert loop.finish().weights.shape == (2, M)
+    assert loop.finish() is None
+    for i, window in enumerate((stream[:3], stream[3:6], stream[6:])):
+        plan = tp.TOW(beta=0.02).plan(
+            objective_of(twin), twin, twin_optimizer, window, seed=stage_seed(5, i)
+        )
+        plan.apply_(twin, twin_optimizer)
+    assert largest_difference(model, optimizer, twin, twin_optimizer) == 0.0
+
+
+def test_what_a_weighter_remembers_goes_from_window_to_window():
+    model, optimizer = with_optimiser("adam")
+    loop = windowed(tp.Exploitation(), model, optimizer, horizon=2)
+    for tasks in random_tasks(0, *[M] * 3):
+        loop.step(tasks)
+    plan = loop.step(random_tasks(1, M)[0])
+    assert plan.weighter_state["step"] == 4
+
+
+def test_targets_come_with_their_mini_batches():
+    model, optimizer = with_optimiser("adam")
+    loop = windowed(tp.TOW.towards_targets(), model, optimizer, horizon=2)
+    first, second, *goals = random_tasks(0, M, M, 2, 1)
+    loop.step(first, targets=goals[0])
+    with pytest.raises(ValueError, match="found no targets with this mini-batch, unlike those"):
+        loop.step(second)
+    plan = loop.step(second, targets=goals[1])
+    assert plan.agreement is not None
+
+
+def test_a_mini_batch_of_another_size_begins_a_window_of_its_own():
+    model, optimizer = with_optimiser("sgd")
+    loop = windowed(tp.Uniform(), model, optimizer, horizon=4)
+    first, second, small = random_tasks(0, M, M, 2)
+    loop.step(first)
+    loop.step(second)
+    assert loop.step(small).weights.shape == (2, M)
+    assert loop.pending == 1
+
+
+def test_a_window_that_cannot_be_planned_is_not_in_the_way_of_the_next():
+    model, optimizer = with_optimiser("sgd")
+    loop = windowed(tp.TOW(), model, optimizer, horizon=1)
+    bad, good = random_tasks(0, M, M)
+    bad[1] = (bad[1][0] * torch.nan, bad[1][1])
+    with pytest.raises(ValueError, match="cannot be applied"):
+        loop.step(bad)
+    assert loop.step(good).status.usable
+
+
+def test_a_horizon_is_a_whole_number():
+    with pytest.raises(ValueError, match=r"Windowed found horizon=0; expected"):
+        windowed(tp.TOW(), network(), None, horizon=0)
+
+
+ONE_MINI_BATCH = [
+    tp.TOW(),
+    tp.TOW.faithful(),
+    tp.TOW(beta="auto"),
+    tp.TOW(nominal=tp.Random()),
+]
+
+
+@pytest.mark.parametrize("tow", ONE_MINI_BATCH, ids=range(len(ONE_MINI_BATCH)))
+def test_a_plan_of_one_mini_batch_says_why_nothing_moves_and_what_to_do(tow):
+    (window,) = [random_tasks(0, M)]
+    model, optimizer = with_optimiser("adam")
+    plan = tow.plan(objective_of(model), model, optimizer, window)
+    assert plan.status is tp.Status.NOTHING_TO_PLAN
+    for remedy in ("tp.Windowed", "targets", "terminal='replay'"):
+        assert remedy in str(plan).replace("\n", " ")
+    plan.apply_(model, optimizer)  # it is a plan nevertheless
+
+
+def test_what_can_move_is_not_told_that_it_cannot():
+    window, targets = [random_tasks(0, M)[0]], [random_tasks(1, 2)[0]]
+    model, optimizer = with_optimiser("momentum")
+    given = (objective_of(model), model, optimizer)
+    replayed = tp.TOW(terminal="replay", beta=0.02).plan(*given, window)
+    aimed = tp.TOW(beta=0.02).plan(*given, window, targets=targets)
+    longer = tp.TOW(beta=0.02).plan(*given, window * 2)
+    pulled = tp.TOW(mu=0.2, bounds="project").plan(*given, window)  # the prior alone moves it
+    for plan in (replayed, aimed, longer, pulled):
+        assert plan.status is not tp.Status.NOTHING_TO_PLAN
+        assert not torch.allclose(plan.weights, torch.full_like(plan.weights, 1 / M), atol=1e-3)
