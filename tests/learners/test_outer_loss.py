@@ -15,7 +15,6 @@ from tests.oracles.compare import assert_close
 from tests.oracles.curvature import gauss_newton_diagonal
 from towpath.backbones import MLP
 from towpath.learners import LEARNERS, Learner
-from towpath.losses import loss_named
 from towpath.objective import Curvature
 from towpath.objective.draws import derived_seed
 from towpath.objective.predicted import Predicted
@@ -44,7 +43,7 @@ def predicted(learner: Learner, params, task, index: int) -> Predicted:
 
 @pytest.mark.parametrize(("name", "first_order"), ORDERS)
 def test_loss_gradient_and_gauss_newton_equal_autograd_and_the_dense_matrix(name, first_order):
-    learner, kind = made(name, first_order), loss_named("cross_entropy")
+    learner = made(name, first_order)
     params = {key: p.detach().double().requires_grad_() for key, p in learner.parameters().items()}
     weights = torch.tensor([[0.5, 2.0]], dtype=torch.float64)
     said = tp.Objective(learner).evaluate(
@@ -52,14 +51,14 @@ def test_loss_gradient_and_gauss_newton_equal_autograd_and_the_dense_matrix(name
     )
     total = torch.zeros(said.gradients.shape[1], dtype=torch.float64)
     for i, task in enumerate(TASKS[:2]):
-        loss = predicted(learner, params, task, i).loss(kind)
+        loss = predicted(learner, params, task, i).loss()
         gradient = torch.autograd.grad(loss, list(params.values()))
         assert_close(said.losses[i], loss.detach(), 1e-12)
         assert_close(said.gradients[i], torch.cat([g.reshape(-1) for g in gradient]), 1e-10)
 
         def outputs(at, task, i=i) -> tuple[Tensor, Tensor]:
             found = predicted(learner, at, task, i)
-            rows = found.rows_of_draws()
+            rows = found.rows_of_draws().outputs
             return rows, task.query_y.repeat_interleave(len(rows) // len(task.query_y))
 
         total += weights[0, i] * gauss_newton_diagonal(
@@ -108,7 +107,7 @@ def test_a_plan_ends_where_torchs_sgd_on_its_weighted_losses_ends(name, targets)
 
     Not Adam, whose first step is a sign: weights change it hardly at all.
     """
-    learner, kind = made(name, False), loss_named("cross_entropy")
+    learner = made(name, False)
     start = {key: p.detach().clone() for key, p in learner.parameters().items()}
     window = [TASKS[:3], TASKS[2:]]
     tow = tp.TOW.towards_targets(shrink="none") if targets else tp.TOW(beta=1e-3)
@@ -130,6 +129,6 @@ def test_a_plan_ends_where_torchs_sgd_on_its_weighted_losses_ends(name, targets)
         for i, (task, weight) in enumerate(zip(tasks, weights, strict=True)):
             torch.manual_seed(derived_seed(derived_seed(SEED, t), i))
             predictor = learner.adapt(leaves, task.support_x, task.support_y)
-            (weight * Predicted.by(predictor, task).loss(kind)).backward()
+            (weight * Predicted.by(predictor, task).loss()).backward()
         optimizer.step()
     assert_close(plan.final.x, torch.cat([p.detach().reshape(-1) for p in leaves.values()]), 1e-9)

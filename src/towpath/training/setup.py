@@ -31,11 +31,12 @@ from towpath.metrics import Metric
 from towpath.objective import Objective
 from towpath.recipes.components import (
     data_options,
-    make_learner,
     make_weighter,
 )
+from towpath.recipes.learners import make_learner
 from towpath.recipes.memory import free_memory
 from towpath.recipes.optimizers import make_optimizer
+from towpath.recipes.pretrained import weights_content
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.trust import ALL_TRUSTED, Trust
@@ -110,7 +111,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         """Refuse metrics that the tasks do not have, before anything is trained."""
-        loss = self.objective.loss
+        loss = self.learner.loss
         chosen_metric(self.recipe, loss)
         if isinstance(self.weighter, Race):
             suited_metric(self.weighter.metric, "weighter.metric", self.recipe, loss)
@@ -118,7 +119,7 @@ class Setup:
     @property
     def metric(self) -> Metric | None:
         """The main metric of validation and test; None for the usual one of the tasks."""
-        return chosen_metric(self.recipe, self.objective.loss)
+        return chosen_metric(self.recipe, self.learner.loss)
 
     def weighter_under(self, trust: Trust) -> Weighter:
         """Return the weighter that plans: the run's own while its trusted tasks can be used."""
@@ -191,7 +192,7 @@ def prepare(
         workers = max(1, recipe.threads // ranks_of_this_machine())
     weighter = _made_weighter(recipe, allowed)
     train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
-    content = content_of(train)
+    content, weights = content_of(train), weights_content(recipe.backbone)
     shape = shape_of(train, recipe.episodes.ways)
     free = ranks.first(lambda: free_memory(place.device))  # so that all ranks refuse or none
     made_of = (recipe.backbone, recipe.learner)
@@ -219,7 +220,7 @@ def prepare(
         probes=probe_windows(recipe, data_root, place),
         probe_weighter=probe_weighter(weighter),
         shape=shape,
-        contents={"data train": content, **mixed_in, **other.contents},
+        contents={"data train": content, **weights, **mixed_in, **other.contents},
         place=place,
         ranks=ranks,
     )
