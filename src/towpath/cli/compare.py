@@ -136,6 +136,8 @@ def go_on_comparing(
     if incomplete is not None:
         raise incomplete
     say(console, f"The comparison is in {out}")
+    if (advice := result.advice) is not None:
+        say(console, f"Advice: {advice.sentence()}")
 
 
 def _lasting_data_root(call: Invocation) -> str | None:
