@@ -94,8 +94,8 @@ def test_a_run_of_a_release_with_fewer_fields_is_the_same_run(tmp_path):
     older = yaml.safe_load(config.read_text())
     del older["test"]["metric"]  # has its default
     config.write_text(yaml.safe_dump(older))
-    spec.check_place(uniform)
+    spec.check_place(spec.run(uniform.contestant, 0))  # reads it again
     older["episodes"]["query"] += 1
     config.write_text(yaml.safe_dump(older))
     with pytest.raises(RecipeError, match=r"than its name says \(episodes.query differ"):
-        spec.check_place(uniform)
+        spec.check_place(spec.run(uniform.contestant, 0))
