@@ -177,7 +177,9 @@ def _checksum(tensor: Tensor) -> int:
 def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
     with safe_open(path, framework="pt") as file:
         header = Header.read(file.metadata())
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        # copies, which begin at whole cache lines as fresh tensors do: within the file they begin
+        # anywhere, and kernels may then round otherwise in the last bit
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
     if tensors.keys() != header.checksums.keys():
         raise DamagedCheckpointError("it holds other tensors than its header says")
     for name, expected in header.checksums.items():
