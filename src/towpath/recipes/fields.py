@@ -108,7 +108,7 @@ def makers(section: str, own: bool = True) -> dict[str, Maker]:
         "optimizer": OPTIMIZERS,
         "weighter": {name: entry.make for name, entry in WEIGHTERS.items()},
     }
-    users = {
+    users: dict[str, Maker] = {
         "your own folder": load_folder,
         "your own table": load_table,
         "your own features": load_features,
