@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
         "evaluate",
         "Scores of a run on fixed test tasks, with 95% intervals. --episodes.shots and the like "
         "test on other tasks than those it was trained for.",
-        "towpath evaluate runs/quick-tow-seed0 --tasks 100 --episodes.shots 5",
+        "towpath evaluate runs/quick-tow-seed0 --tasks 100 --episodes.shots 3",
         run,
     )
     parser.add_argument("folder", metavar="RUN")
