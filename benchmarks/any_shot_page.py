@@ -29,9 +29,10 @@ def write_any_shot_page() -> None:
         "",
         "The rows of the table: the paper's figures on 3,000 test tasks, and ours after "
         f"{STEPS} steps on mini-ImageNet with 100 of the 600 images of a class, on {TESTS} test "
-        "tasks of each set, in per cent with 95% intervals. These runs show that each row runs and "
-        "is tested on both sets; after so few steps they do not show which method is better. The "
-        "paper's rows without TOW are those of Lee et al. (2020).",
+        "tasks of each set, one seed, in per cent with 95% intervals. They show that a row can be "
+        "run and tested on both sets; after so few steps they do not show which method is better. "
+        "The paper's rows without TOW are those of Lee et al. (2020). In what a recipe itself "
+        "departs from its source, clipped gradients for example, stands in `towpath recipes show`.",
         "",
         f"What differs from the paper's setting in every row: {_text(common)}.",
         "",

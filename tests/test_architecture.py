@@ -190,7 +190,7 @@ WITHOUT_A_TEST_FILE = {
     "dynamics": 3,
     "grid": 1,
     "learners": 9,
-    "objective": 6,
+    "objective": 5,
     "reports": 3,
     "training": 9,
     "weighters": 23,

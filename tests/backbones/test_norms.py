@@ -25,6 +25,7 @@ def test_each_policy_normalises_by_what_it_says():
     for policy in BATCH_NORM_POLICIES:
         found = tp.backbones.use_batch_norm(model().eval(), policy)
         layer, x = found[1], inputs()[:, :1] * torch.ones(3)
+        assert isinstance(layer, nn.BatchNorm1d)
         before = None if layer.running_mean is None else layer.running_mean.clone()
         assert normalised(layer, x) == (policy != "frozen")
         if before is None:

@@ -1,9 +1,11 @@
 """Files of features are read as they were saved, and refused in a sentence where they are wrong."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from towpath.data import DataError, load, load_features, verify
+from towpath.data import ClassPool, DataError, load, load_features, verify
 from towpath.data.feature_file import features_bytes
 from towpath.data.registry import is_own_features, is_own_folder, is_own_table, load_images
 
@@ -26,6 +28,7 @@ def test_rows_are_filed_under_their_class_and_split_in_any_order(save):
     order = np.random.default_rng(1).permutation(18)
     path = save(features=FEATURES[order], labels=LABELS[order], splits=SPLITS[order])
     pool = load(path, split="validation")
+    assert isinstance(pool, ClassPool)
     assert pool.names == ["c2", "c3"]
     assert pool.name == "birds"
     for position, name in enumerate(pool.names):
@@ -49,6 +52,7 @@ def test_what_is_written_is_read_again(tmp_path):
     groups = ["g"] * 9 + ["h"] * 9
     path.write_bytes(features_bytes(FEATURES, list(LABELS), list(SPLITS), groups))
     pool = load(str(path), split="test")
+    assert isinstance(pool, ClassPool)
     assert list(pool.groups) == ["h"]
     assert np.array_equal(pool.take(0, [0, 1, 2]), FEATURES[12:15])
 
@@ -62,7 +66,7 @@ def test_a_file_of_features_is_no_table_and_no_folder(save):
         load_images(path)
 
 
-WRONG = {
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "labels missing": ({"labels": None}, r"has no array 'labels'; expected features \[N, D\]"),
     "unknown array": ({"classes": LABELS}, r"an array 'classes'; expected features, labels"),
     "unknown split": ({"splits": np.repeat(["train", "tset"], 9)}, r"split 'tset'.*'test'"),
@@ -78,7 +82,7 @@ WRONG = {
 def test_a_wrong_file_is_answered_with_what_to_do(tmp_path, name):
     arrays, message = WRONG[name]
     path = tmp_path / "birds.features.npz"
-    whole = {"features": FEATURES, "labels": LABELS, **arrays}
+    whole: dict[str, Any] = {"features": FEATURES, "labels": LABELS, **arrays}
     np.savez(path, **{key: value for key, value in whole.items() if value is not None})
     with pytest.raises(DataError, match=message):
         load(str(path))

@@ -56,7 +56,7 @@ SETTINGS = [perceptron, regressor, convolutional, residual]
 def step_of_ours(learner: Learner, tasks: list[Episode]) -> dict[str, Tensor]:
     """Meta-parameters after one step of gradient descent on the mean query loss."""
     params = learner.parameters()
-    losses = [LOSSES[learner.loss](learner(params, task), task.query_y) for task in tasks]
+    losses = [LOSSES[learner.loss.name](learner(params, task), task.query_y) for task in tasks]
     gradients = torch.autograd.grad(torch.stack(losses).mean(), list(params.values()))
     return {
         name: (value - META_LR * gradient).detach()

@@ -1,5 +1,7 @@
 """Bayesian TAML against its formulas written out: start, class weights, steps, divergence."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -17,12 +19,15 @@ from towpath.objective.draws import derived_seed
 
 STEPS, SAMPLES, SEED = 3, 2, 5
 SHOTS = (1, 4, 2)
-CONVOLUTIONS = [
+CONVOLUTIONS: list[tuple[str, ...]] = [
     (f"blocks.{i}.conv.weight", f"blocks.{i}.norm.weight", f"blocks.{i}.norm.bias")
     for i in range(4)
 ]
-DENSE = [("layers.0.weight", "layers.0.bias"), ("layers.1.weight", "layers.1.bias")]
-SETTINGS = {
+DENSE: list[tuple[str, ...]] = [
+    ("layers.0.weight", "layers.0.bias"),
+    ("layers.1.weight", "layers.1.bias"),
+]
+SETTINGS: dict[str, Any] = {
     "conv4": (
         lambda: Conv4(1, None, 16, filters=4),
         classification(SHOTS, shape=(1, 16, 16)),
@@ -72,7 +77,9 @@ class ByHand:
 
     def adapted(self, params, drawn):
         """Theta and head after the steps."""
-        theta, alpha, gamma = {}, {}, {}
+        theta: dict[str, Tensor] = {}
+        alpha: dict[str, Tensor] = {}
+        gamma: dict[str, Tensor] = {}
         place = 0
         for layer, names in enumerate(self.layers):
             for name in names:
@@ -95,7 +102,8 @@ class ByHand:
         share = drawn["omega"].exp() / drawn["omega"].exp().sum()
 
         def support_loss(both):
-            log_p = self.logits(*both, self.task.support_x).log_softmax(1)
+            theta, head = both
+            log_p = self.logits(theta, head, self.task.support_x).log_softmax(1)
             total = 0
             for c in range(C):
                 of_class = -sum(log_p[j, c] for j in range(len(y)) if y[j] == c)
@@ -114,7 +122,8 @@ class ByHand:
 
     def outputs(self, params) -> list[Tensor]:
         draws = self.draws(self.balances(params))
-        return [self.logits(*self.adapted(params, d), self.task.query_x) for d in draws]
+        adapted = [self.adapted(params, drawn) for drawn in draws]
+        return [self.logits(theta, head, self.task.query_x) for theta, head in adapted]
 
     def __call__(self, params) -> Tensor:
         outputs = self.outputs(params)
@@ -124,7 +133,7 @@ class ByHand:
             for mean, std in self.balances(params).values()
         )
         samples = len(self.task.support_y) + len(self.task.query_y)
-        return sum(losses) / len(losses) + divergence / samples
+        return torch.stack(losses).mean() + divergence / samples
 
 
 @pytest.mark.parametrize("first_order", [True, False])

@@ -1,7 +1,9 @@
 """The loss of a task through each learner: gradient and Gauss-Newton against dense references, and
 draws that are a function of (seed, task) alone, whatever the workers."""
 
+from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +15,6 @@ from tests.oracles.compare import assert_close
 from tests.oracles.curvature import gauss_newton_diagonal
 from towpath.backbones import MLP
 from towpath.learners import LEARNERS, Learner
-from towpath.losses import loss_named
 from towpath.objective import Curvature
 from towpath.objective.draws import derived_seed
 from towpath.objective.predicted import Predicted
@@ -30,10 +31,9 @@ def made(name: str, first_order: bool | None) -> Learner:
     torch.manual_seed(0)
     kind = LEARNERS[name]
     model = MLP(4, None if kind.wants_embedding else 3, (5,), "tanh").double()
-    if first_order is None:
-        return kind(model)  # type: ignore[call-arg]  # the loss has its default
-    options = {"adaptation_steps": 2, "first_order": first_order}
-    return kind(model, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"adaptation_steps": 2, "first_order": first_order}
+    make: Callable[..., Learner] = kind
+    return make(model) if first_order is None else make(model, **options)
 
 
 def predicted(learner: Learner, params, task, index: int) -> Predicted:
@@ -43,22 +43,22 @@ def predicted(learner: Learner, params, task, index: int) -> Predicted:
 
 @pytest.mark.parametrize(("name", "first_order"), ORDERS)
 def test_loss_gradient_and_gauss_newton_equal_autograd_and_the_dense_matrix(name, first_order):
-    learner, kind = made(name, first_order), loss_named("cross_entropy")
-    params = {key: p.detach().requires_grad_() for key, p in learner.parameters().items()}
+    learner = made(name, first_order)
+    params = {key: p.detach().double().requires_grad_() for key, p in learner.parameters().items()}
     weights = torch.tensor([[0.5, 2.0]], dtype=torch.float64)
     said = tp.Objective(learner).evaluate(
         params, TASKS[:2], curvature=Curvature("gauss-newton-exact", weights), seed=SEED
     )
     total = torch.zeros(said.gradients.shape[1], dtype=torch.float64)
     for i, task in enumerate(TASKS[:2]):
-        loss = predicted(learner, params, task, i).loss(kind)
+        loss = predicted(learner, params, task, i).loss()
         gradient = torch.autograd.grad(loss, list(params.values()))
         assert_close(said.losses[i], loss.detach(), 1e-12)
         assert_close(said.gradients[i], torch.cat([g.reshape(-1) for g in gradient]), 1e-10)
 
         def outputs(at, task, i=i) -> tuple[Tensor, Tensor]:
             found = predicted(learner, at, task, i)
-            rows = found.rows_of_draws()
+            rows = found.rows_of_draws().outputs
             return rows, task.query_y.repeat_interleave(len(rows) // len(task.query_y))
 
         total += weights[0, i] * gauss_newton_diagonal(
@@ -107,7 +107,7 @@ def test_a_plan_ends_where_torchs_sgd_on_its_weighted_losses_ends(name, targets)
 
     Not Adam, whose first step is a sign: weights change it hardly at all.
     """
-    learner, kind = made(name, False), loss_named("cross_entropy")
+    learner = made(name, False)
     start = {key: p.detach().clone() for key, p in learner.parameters().items()}
     window = [TASKS[:3], TASKS[2:]]
     tow = tp.TOW.towards_targets(shrink="none") if targets else tp.TOW(beta=1e-3)
@@ -129,6 +129,6 @@ def test_a_plan_ends_where_torchs_sgd_on_its_weighted_losses_ends(name, targets)
         for i, (task, weight) in enumerate(zip(tasks, weights, strict=True)):
             torch.manual_seed(derived_seed(derived_seed(SEED, t), i))
             predictor = learner.adapt(leaves, task.support_x, task.support_y)
-            (weight * Predicted.by(predictor, task).loss(kind)).backward()
+            (weight * Predicted.by(predictor, task).loss()).backward()
         optimizer.step()
     assert_close(plan.final.x, torch.cat([p.detach().reshape(-1) for p in leaves.values()]), 1e-9)

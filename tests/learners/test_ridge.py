@@ -25,7 +25,7 @@ def learner_of(width: int = 5, regulariser: float = 0.7, scale: float = 3.0) -> 
     learner = Ridge(MLP(4, None, (6, width), "tanh"), regulariser, scale)
     learner.module.double()
     with torch.no_grad():
-        learner.module.bias.fill_(0.25)
+        learner.module.get_parameter("bias").fill_(0.25)
     return learner
 
 
@@ -102,6 +102,7 @@ def test_loss_gradient_and_gauss_newton_equal_autograd_and_the_dense_matrix(shot
     assert_close(found.losses[0], loss.detach(), 1e-9)
     assert_close(found.gradients[0], flat, 1e-9)
     dense = gauss_newton(written_out, params, task, "cross_entropy").diagonal()
+    assert found.curvature is not None
     assert_close(found.curvature[0], dense, 1e-9)
     learned = dict(zip(params, gradient, strict=True))
     assert learned["log_lambda"].abs() > 1e-6

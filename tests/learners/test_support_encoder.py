@@ -70,9 +70,9 @@ def test_the_posteriors_equal_the_formulas(shape):
         assert_close(found.mean.detach(), mean.detach(), 1e-9)
         assert_close(found.std.detach(), std.detach(), 1e-9)
     assert [len(expected[name][0]) for name in ("omega", "gamma", "z")] == [3, 3, 7]
-    divergence = sum(
-        kl_divergence(Normal(mean, std), Normal(0.0, 1.0)).sum() for mean, std in expected.values()
-    )
+    divergence = torch.stack(
+        [kl_divergence(Normal(m, std), Normal(0.0, 1.0)).sum() for m, std in expected.values()]
+    ).sum()
     assert_close(balances.divergence().detach(), divergence.detach(), 1e-9)
 
 

@@ -32,7 +32,12 @@ def flat_function(fn, params, task):
 
 
 def gauss_newton(fn, params, task, loss, *, functorch=True):
-    """`J'HJ [P, P]`: J of all outputs, H of the mean loss in all outputs.
+    """`J'HJ [P, P]` of a loss by its name."""
+    return dense_gauss_newton(fn, params, task, LOSSES[loss], functorch=functorch)
+
+
+def dense_gauss_newton(fn, params, task, loss, *, functorch=True):
+    """`J'HJ [P, P]`: J of all outputs, H of the loss (outputs, target) in all outputs.
 
     `functorch=False` for functions that write to a module's buffers, which jacrev refuses.
     """
@@ -42,7 +47,7 @@ def gauss_newton(fn, params, task, loss, *, functorch=True):
 
 def gauss_newton_diagonal(fn, params, task, loss, *, functorch=True):
     """Diagonal `[P]` of the same matrix, for more parameters than a matrix has room for."""
-    J, H = _jacobian_and_hessian(fn, params, task, loss, functorch)
+    J, H = _jacobian_and_hessian(fn, params, task, LOSSES[loss], functorch)
     return (J * (H @ J)).sum(0)
 
 
@@ -52,7 +57,7 @@ def _jacobian_and_hessian(fn, params, task, loss, functorch):
     J = (
         jacrev(outputs)(x) if functorch else torch.autograd.functional.jacobian(outputs, x)
     ).detach()
-    H = hessian(lambda f: LOSSES[loss](f, target))(at)
+    H = hessian(lambda f: loss(f, target))(at)
     J = J.reshape(-1, len(x))
     return J, H.reshape(len(J), len(J))
 

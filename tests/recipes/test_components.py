@@ -11,11 +11,11 @@ from towpath.learners import ProtoNet
 from towpath.recipes.component import Component
 from towpath.recipes.components import (
     data_options,
-    make_learner,
     make_weighter,
     named,
     weighter_options,
 )
+from towpath.recipes.learners import make_learner
 from towpath.recipes.optimizers import optimizer_options
 from towpath.recipes.typed import RecipeError
 from towpath.weighters import TOW, WEIGHTERS, FineTune, MiniBatch, MiniBatchWeighter, Mixture

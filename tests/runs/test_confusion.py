@@ -1,6 +1,7 @@
 """Confusion matrices over few-shot tasks, against counting every sample by hand."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_what_is_written_is_read_again_and_another_file_is_refused():
     assert Confusion.from_json(found.as_json()) == found
     both = Confusions("digest", {"glyphs": found})
     assert confusions_of(both.as_json()) == both
-    whole = found.as_json()
+    whole: dict[str, Any] = dict(found.as_json())
     for wrong in (
         {**whole, "tasks": whole["tasks"][:-1]},
         {**whole, "pairs": [[0, 0, 1]]},

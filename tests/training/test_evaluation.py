@@ -12,7 +12,7 @@ import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP
 from towpath.learners import MAML, ProtoNet
-from towpath.losses import LOSSES
+from towpath.losses import loss_of
 from towpath.metrics import ACCURACY, LOSS, METRICS, R2, RMSE, Metric
 from towpath.recipes.typed import RecipeError
 from towpath.runs.task_values import half_width
@@ -141,8 +141,8 @@ def test_a_metric_of_your_own_is_computed_beside():
 @pytest.mark.parametrize(("ways", "metric"), [(2, "roc_auc"), (5, "accuracy"), (5, "loss")])
 def test_a_recipe_may_choose_the_main_metric(ways, metric):
     recipe = tiny(episodes={"ways": ways}, test={"metric": metric})
-    assert chosen_metric(recipe, LOSSES["cross_entropy"]) == METRICS[metric]
-    assert chosen_metric(tiny(), LOSSES["cross_entropy"]) is None
+    assert chosen_metric(recipe, loss_of("cross_entropy")) == METRICS[metric]
+    assert chosen_metric(tiny(), loss_of("cross_entropy")) is None
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_recipe_may_choose_the_main_metric(ways, metric):
 def test_a_main_metric_that_the_tasks_do_not_have_is_refused(ways, metric, loss, expected):
     recipe = tiny(episodes={"ways": ways}, test={"metric": metric})
     with pytest.raises(RecipeError, match=re.escape(expected)):
-        chosen_metric(recipe, LOSSES[loss])
+        chosen_metric(recipe, loss_of(loss))
 
 
 def test_a_main_metric_is_refused_before_training():

@@ -1,10 +1,13 @@
 """Features of a run's network, and training on them: ProtoNet, ridge regression and ANIL."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
-from towpath.data import load
+from towpath.data import ClassPool, load
+from towpath.data.registry import load_images
 from towpath.recipes.typed import RecipeError
 from towpath.training import load as load_run
 from towpath.training import resume, train
@@ -12,7 +15,7 @@ from towpath.training.features import computed_features, embedding_of, features_
 
 from .runs import TINY, Killed, Silent, Stopping, outcome, run, tiny
 
-OPTIONS = {"drawings": 5, "scripts": ["Coptic", "Asomtavruli", "Hebrew"]}
+OPTIONS: dict[str, Any] = {"drawings": 5, "scripts": ["Coptic", "Asomtavruli", "Hebrew"]}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def trained(tmp_path_factory):
 @pytest.fixture(scope="module")
 def features(trained, tmp_path_factory):
     """The glyphs of the tiny recipe as features of its protonet."""
-    pools = {split: load("glyphs", split=split, **OPTIONS) for split in SPLITS}
+    pools = {split: load_images("glyphs", split=split, **OPTIONS) for split in SPLITS}
     path = tmp_path_factory.mktemp("features") / "glyphs.features.npz"
     done: list[int] = []
     path.write_bytes(features_of(trained["protonet"], pools, done.append))
@@ -40,7 +43,7 @@ SPLITS = ("train", "validation", "test")
 
 @pytest.mark.parametrize("learner", ["protonet", "maml"])
 def test_features_are_the_networks_before_its_head(trained, learner):
-    pool = load("glyphs", split="test", **OPTIONS)
+    pool = load_images("glyphs", split="test", **OPTIONS)
     one = trained[learner]
     found = computed_features(embedding_of(one), pool, torch.float32, lambda _: None)
     x = torch.from_numpy(pool.take(1, [2])).float().div(255).flatten(1)
@@ -72,8 +75,9 @@ def test_a_network_that_is_not_called_as_it_is_is_refused(tmp_path):
 
 def test_the_file_holds_every_split_with_its_classes_and_groups(features):
     for split in SPLITS:
-        images = load("glyphs", split=split, **OPTIONS)
+        images = load_images("glyphs", split=split, **OPTIONS)
         vectors = load(str(features), split=split)
+        assert isinstance(vectors, ClassPool)
         assert sorted(vectors.names) == sorted(images.names)
         assert set(vectors.groups) == set(images.groups)
         assert vectors.input_shape == (6,)

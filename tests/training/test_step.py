@@ -22,7 +22,7 @@ from towpath.learners import MAML, Learner, ProtoNet
 from towpath.objective import Curvature
 from towpath.objective.workers import Workers
 from towpath.recipes.component import Component
-from towpath.recipes.components import make_learner
+from towpath.recipes.learners import make_learner
 from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.recipe import Recipe
 from towpath.runs.folder import RunFolder

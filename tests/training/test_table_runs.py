@@ -57,7 +57,7 @@ def test_regression_trains_with_squared_error(tmp_path, numbers):
     steps = [line for line in records(folder) if line["kind"] == "step"]
     assert not any("accuracy" in line for line in steps)
     trained = load(folder)
-    assert trained.learner.loss == "mse"
+    assert trained.learner.loss.name == "mse"
     assert (trained.shape.inputs, trained.shape.outputs) == ((4,), 1)
 
 
@@ -81,7 +81,7 @@ def test_parts_that_cannot_take_numbers_are_refused_in_a_sentence(numbers, secti
 @pytest.mark.parametrize("learner", ["maml", "anil", "meta-sgd"])
 def test_learners_of_regression_take_the_loss_from_the_data(numbers, learner):
     setup = prepare(assays(numbers, learner={"name": learner, "adaptation_steps": 1}))
-    assert setup.learner.loss == "mse"
+    assert setup.learner.loss.name == "mse"
     assert setup.shape.is_regression
 
 

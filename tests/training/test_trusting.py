@@ -156,3 +156,14 @@ def test_a_run_with_fresh_trusted_tasks_that_was_killed_ends_equal(tmp_path):
         train(out, recipe, Stopping(17, Killed), allowed=["tests"])
     resume(out, Silent(), allowed=["tests"])
     assert outcome(out) == whole
+
+
+def test_a_run_says_from_which_count_on_a_race_can_choose_and_targets_are_enough():
+    few = setup("auto", trusted={"count": 4, "per_batch": 2})
+    assert any("it can from 5 on" in note for note in few.notes)
+    five = setup("auto", trusted={"count": 5, "per_batch": 2})
+    assert not any("it can from" in note for note in five.notes)
+    assert any("has 3 trusted tasks to train on and to aim at" in note for note in five.notes)
+    assert any("From 4 on none is" in note for note in setup("tow-targets").notes)
+    assert not any("From" in note for note in setup("tow-targets", trusted=SIX).notes)
+    assert not any("From" in note for note in setup("uniform").notes)

@@ -66,7 +66,7 @@ def plain_loop(model, stepping, windows):
     for batch in (batch for window in windows for batch in window):
         stepping.optimizer.zero_grad()
         losses = [F.cross_entropy(model(x), y) for x, y in batch]
-        (sum(losses) / M).backward()
+        (torch.stack(losses).sum() / M).backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), stepping.clip_norm)
         clipped += int(norm > stepping.clip_norm)
         stepping.optimizer.step()
@@ -99,4 +99,6 @@ def test_uniform_weights_leave_everything_as_the_plain_loop_does(policy, name, w
     for mine, other in zip(ours["state"].values(), theirs["state"].values(), strict=True):
         for key, value in other.items():
             torch.testing.assert_close(mine[key], value, rtol=0, atol=1e-6, msg=key)
+    assert stepping.scheduler is not None
+    assert plain.scheduler is not None
     assert stepping.scheduler.state_dict() == plain.scheduler.state_dict()

@@ -17,7 +17,8 @@ from towpath.backbones import BACKBONES
 from towpath.data import TaskShape
 from towpath.learners import LEARNERS, ProtoNet
 from towpath.recipes.component import Component
-from towpath.recipes.components import make_learner, make_weighter
+from towpath.recipes.components import make_weighter
+from towpath.recipes.learners import make_learner
 from towpath.recipes.optimizers import make_optimizer
 from towpath.weighters import WEIGHTERS, Muted, Weighter, wants_judges, wants_targets
 from towpath.weighters.tensors import TENSORS, parted

@@ -517,7 +517,7 @@ def test_every_option_with_fixed_values_is_in_the_table():
 
 
 def test_a_function_that_returns_no_pair_is_told_so():
-    objective = tp.Objective.from_function(lambda params, task: params["w1"].sum(), loss="mse")  # type: ignore[return-value]
+    objective = tp.Objective.from_function(lambda params, task: params["w1"].sum(), loss="mse")
     with pytest.raises(ValueError, match=r"returned Tensor; expected a pair") as caught:
         plan_with(objective=objective)()
     assert "task 0 of the mini-batch" in caught.value.__notes__[0]

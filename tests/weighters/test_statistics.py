@@ -71,7 +71,7 @@ class OwnQueries(tp.learners.Learner):
     """A learner without adaptation: one pass of the query set a task."""
 
     def adapt(self, params, support_x, support_y):
-        self._check(params)
+        params = self._complete(params)
         return tp.learners.Predictor(lambda x: self._forward(params, x), self.loss)
 
 

@@ -91,6 +91,10 @@ class ConsoleReporter:
         if race.ended:
             say(self.console, f"step {step}: {race.decision()} ({race.reason()})")
 
+    def noted(self, step: int, note: str) -> None:
+        """Print what was noticed at a step."""
+        say(self.console, f"step {step}: {note}")
+
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Show the last validation score beside the progress from now on."""
         mark = " (best)" if best else ""

@@ -2,6 +2,9 @@
 
     G = (1/n) sum_j B_j' B_j,   B_j = R_j' df_j/dx,   h = diag G  [P]
 
+for a mean over n samples with a factor R_j of each sample's own Hessian in the outputs; more
+generally for any factor of the Hessian of the whole loss (`towpath.losses.Factor`).
+
 `sketch` draws signs `e` and squares one backward pass with cotangent `R e`: its expectation is h,
 and it is never negative. It passes the whole query set at once, so layers that mix samples
 (train-mode batch norm) and inner loops of any order are handled. `exact` needs one backward pass
@@ -14,7 +17,7 @@ import torch
 from torch import Tensor
 
 from towpath.curvature.signs import rademacher
-from towpath.losses import Loss
+from towpath.losses import Factor
 
 Backward = Callable[[Tensor, Tensor], Tensor]
 """(outputs, cotangent) -> vector-Jacobian product `[P]`; the graph stays alive."""
@@ -38,38 +41,35 @@ def backward_to(leaves: Sequence[Tensor]) -> Backward:
     return backward
 
 
-def sketch(outputs: Tensor, loss: Loss, backward: Backward, *, probes: int, seed: int) -> Tensor:
+def sketch(factor: Factor, backward: Backward, *, probes: int, seed: int) -> Tensor:
     """Return an unbiased estimate of the diagonal h `[P]` from `probes` backward passes.
 
     Args:
-        outputs: the task's outputs, with their graph.
-        loss: the loss function of these outputs.
+        factor: a factor of the loss's Hessian in the outputs, with the outputs' graph.
         backward: runs a backward pass to the parameters.
         probes: the number of passes to average.
         seed: seed of the random signs; the same for every task.
     """
-    rows = loss.rows(outputs)  # [n, C], part of the graph
-    values = rows.detach()
+    rows = factor.rows  # [n, C], part of the graph
     total: Tensor | None = None
     for probe in range(probes):
-        e = rademacher(rows.shape, seed + probe, values)
-        square = backward(rows, loss.factor(values, e)).square_()
+        e = rademacher(rows.shape, seed + probe, rows.detach())
+        square = backward(rows, factor.times(e)).square_()
         total = square if total is None else total.add_(square)
     assert total is not None
-    return total.div_(probes * len(rows))
+    return total.div_(probes * factor.count)
 
 
-def exact(outputs: Tensor, loss: Loss, backward: Backward) -> Tensor:
+def exact(factor: Factor, backward: Backward) -> Tensor:
     """Return the diagonal h `[P]` itself, at one backward pass per (sample, output) pair."""
-    rows = loss.rows(outputs)
-    values = rows.detach()
+    rows = factor.rows
     n, C = rows.shape
     total: Tensor | None = None
     for j in range(n):
         for c in range(C):
-            e = torch.zeros_like(values)
+            e = torch.zeros_like(rows.detach())
             e[j, c] = 1.0
-            square = backward(rows, loss.factor(values, e)).square_()
+            square = backward(rows, factor.times(e)).square_()
             total = square if total is None else total.add_(square)
     assert total is not None
-    return total.div_(n)
+    return total.div_(factor.count)

@@ -5,7 +5,7 @@ learnt by heart (`FreshTrusted`). What judges is kept apart from what is trained
 other tasks of a pool that was drawn once, other classes where tasks are fresh.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -29,12 +29,23 @@ class TrustedBatch:
 class TrustedTasks(Protocol):
     """Where the trusted tasks of a training come from."""
 
-    def batch(self, window: int, t: int) -> TrustedBatch:
-        """Return the trusted tasks of mini-batch `t` of a window."""
+    def batch(self, window: int, t: int, left_out: Collection[int] = ()) -> TrustedBatch:
+        """Return the trusted tasks of mini-batch `t` of a window.
+
+        Args:
+            window: index of the window in the stream.
+            t: index of the mini-batch in the window.
+            left_out: positions of tasks that are not aimed at, where tasks have positions.
+        """
         ...
 
-    def judges(self, window: int) -> list[Episode]:
-        """Return the tasks that judge a window; empty where none are kept for that."""
+    def judges(self, window: int, left_out: Collection[int] = ()) -> list[Episode]:
+        """Return the tasks that judge a window; empty where none are kept for that.
+
+        Args:
+            window: index of the window in the stream.
+            left_out: positions of tasks that do not judge, where tasks have positions.
+        """
         ...
 
     def again(self, info: Mapping[str, object]) -> Episode | None:
@@ -58,19 +69,39 @@ class FixedTrusted:
     def __iter__(self) -> Iterator[Episode]:
         return iter(self.tasks)
 
-    def batch(self, window: int, t: int) -> TrustedBatch:
-        """Return the trusted tasks of mini-batch `t` of a window."""
+    def batch(self, window: int, t: int, left_out: Collection[int] = ()) -> TrustedBatch:
+        """Return the trusted tasks of mini-batch `t` of a window.
+
+        Every task is trained on in its turn, so that all weighters train on the same tasks; a task
+        that is left out is not aimed at, and the next one of the order takes its place.
+
+        Args:
+            window: index of the window in the stream.
+            t: index of the mini-batch in the window.
+            left_out: positions of the tasks that are not aimed at.
+        """
         generator = np.random.default_rng([self.seed, 7, window, t])
         order = generator.permutation(len(self.tasks) - self.judging)
         count = self.per_batch
         # with fewer than twice as many, some are both trained on and aimed at
-        trained, targets = order[:count], np.roll(order, -count)[:count]
+        trained = order[:count]
+        targets = [i for i in np.roll(order, -count) if i not in left_out][:count]
         return TrustedBatch([self.tasks[i] for i in trained], [self.tasks[i] for i in targets])
 
-    def judges(self, window: int) -> list[Episode]:
-        """Return the tasks that judge, which are the same for every window."""
+    def judges(self, window: int, left_out: Collection[int] = ()) -> list[Episode]:
+        """Return the tasks that judge, which are the same for every window.
+
+        Args:
+            window: not used.
+            left_out: positions of the tasks that do not judge.
+        """
         del window
-        return list(self.tasks[len(self.tasks) - self.judging :])
+        return [self.tasks[i] for i in self.judging_positions if i not in left_out]
+
+    @property
+    def judging_positions(self) -> range:
+        """The positions of the tasks that judge."""
+        return range(len(self.tasks) - self.judging, len(self.tasks))
 
     def again(self, info: Mapping[str, object]) -> Episode | None:
         """Return the trusted task of the recorded index."""
@@ -95,14 +126,27 @@ class FreshTrusted:
     def _drawn(self, stream: TaskStream, indices: range) -> list[Episode]:
         return [self.placed(_marked(stream.episode(index))) for index in indices]
 
-    def batch(self, window: int, t: int) -> TrustedBatch:
-        """Return the trusted tasks of mini-batch `t` of a window, which no other has."""
+    def batch(self, window: int, t: int, left_out: Collection[int] = ()) -> TrustedBatch:
+        """Return the trusted tasks of mini-batch `t` of a window, which no other has.
+
+        Args:
+            window: index of the window in the stream.
+            t: index of the mini-batch in the window.
+            left_out: not used, because every task is a new one.
+        """
+        del left_out
         first = (window * self.horizon + t) * 2 * self.per_batch
         both = self._drawn(self.stream, range(first, first + 2 * self.per_batch))
         return TrustedBatch(both[: self.per_batch], both[self.per_batch :])
 
-    def judges(self, window: int) -> list[Episode]:
-        """Return tasks of the classes that are kept for judging, other ones for every window."""
+    def judges(self, window: int, left_out: Collection[int] = ()) -> list[Episode]:
+        """Return tasks of the classes that are kept for judging, other ones for every window.
+
+        Args:
+            window: index of the window in the stream.
+            left_out: not used, because every task is a new one.
+        """
+        del left_out
         if self.judging_stream is None:
             return []
         first = window * self.judging

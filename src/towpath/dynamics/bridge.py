@@ -149,7 +149,8 @@ def check_uniform(params: Mapping[str, Tensor]) -> None:
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(
             f"The parameters are {dtype}; expected torch.float32 or torch.float64. "
-            "Convert the model with model.float()."
+            "Convert the model with model.float(); to compute in bfloat16, put torch.autocast "
+            "into the model's forward, which leaves the parameters as they are."
         )
 
 

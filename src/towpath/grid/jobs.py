@@ -108,6 +108,9 @@ class EventReporter:
     def raced(self, step: int, race: RaceRecord) -> None:
         """Ignore the decision of a race, which is in the records of the run."""
 
+    def noted(self, step: int, note: str) -> None:
+        """Ignore what was noticed at a step, which is in the records of the run."""
+
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Ignore the validation, which is in the records of the run."""
 

@@ -10,8 +10,6 @@ from towpath.learners.mt_net import MTNet
 from towpath.learners.proto_maml import ProtoMAML
 from towpath.learners.protonet import ProtoNet
 from towpath.learners.ridge import Ridge
-from towpath.losses import LossName as Loss
-from towpath.losses import task_loss
 
 LEARNERS: dict[str, type[Learner]] = {
     "abml": ABML,
@@ -33,7 +31,6 @@ __all__ = [
     "MAML",
     "BayesianTAML",
     "Learner",
-    "Loss",
     "MTNet",
     "MetaSGD",
     "Params",
@@ -41,5 +38,4 @@ __all__ = [
     "ProtoMAML",
     "ProtoNet",
     "Ridge",
-    "task_loss",
 ]

@@ -25,7 +25,7 @@ from towpath.learners.gaussians import divergence, reparameterised
 from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recordable
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.maml import MAML
-from towpath.losses import LossName, task_loss
+from towpath.losses import LossLike
 from towpath.validation import Range, at_least
 
 LOG_SIGMAS = "log_sigmas."
@@ -46,7 +46,7 @@ class ABML(MAML):
         inner_lr: rate of the inner steps, for mu and log sigma alike.
         adaptation_steps: K, the number of inner steps.
         first_order: take the inner gradients as constants in the outer gradient.
-        loss: `'cross_entropy'` or `'mse'`, of the inner steps and of the outputs.
+        loss: of the inner steps and of the outputs, as for every `Learner`.
         samples: L, the draws of each inner step and of a prediction; 5 to 10 in the paper.
         kl_weight: w, the weight of the divergence from the prior.
         tasks: M, the number of tasks in the whole training.
@@ -60,7 +60,7 @@ class ABML(MAML):
         inner_lr: float = 0.01,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = False,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
         samples: Annotated[int, Range(1, 1000)] = 5,
         kl_weight: Annotated[float, Range(0, 1e6)] = 0.1,
         tasks: Annotated[int, Range(1, 10**12)] = 60_000,
@@ -73,20 +73,22 @@ class ABML(MAML):
         at_least("ABML", "initial_sigma", initial_sigma, SMALLEST_SIGMA)
         self.samples, self.kl_weight, self.tasks = samples, kl_weight, tasks
         start = math.log(initial_sigma)
-        initial = {name: torch.full_like(p, start) for name, p in model.named_parameters()}
+        params, still = model.named_parameters(), self._still()
+        initial = {name: torch.full_like(p, start) for name, p in params if name not in still}
         self._own(ModelBeside(model, log_sigmas=initial))
         self._keys = {name: (MODEL + name, LOG_SIGMAS + dotless(name)) for name in initial}
+        self._fixed = {name: MODEL + name for name in still}
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Fit the posterior to the support set, draw weights from it and return their predictor."""
-        self._check(params)
+        params, frozen = self._complete(params), self.frozen()
         support_x, support_y = recordable(support_x), recordable(support_y)
         prior = {name: recordable(tensor) for name, tensor in params.items()}
 
         def support_loss(q: Params) -> Tensor:
             """Return the mean loss over new draws, and the weighted divergence from the prior."""
             losses = [
-                task_loss(self.loss, self._forward(self._drawn(q), support_x), support_y)
+                self.loss.value(self._forward(self._drawn(q), support_x), support_y)
                 for _ in range(self.samples)
             ]
             return torch.stack(losses).mean() + self.kl_weight * self._divergence(q, prior)
@@ -94,7 +96,7 @@ class ABML(MAML):
         q = gradient_steps(
             support_loss,
             params,
-            dict.fromkeys(params, self.inner_lr),
+            {name: self.inner_lr for name in params if name not in frozen},
             steps=self.adaptation_steps,
             first_order=self.first_order,
         )
@@ -113,11 +115,12 @@ class ABML(MAML):
         return Predictor(outputs, self.loss, penalty, sampled=True)
 
     def _drawn(self, q: Params) -> dict[str, Tensor]:
-        """Draw the model's weights from a posterior."""
-        return {
+        """Draw the model's weights from a posterior; frozen ones are what they are."""
+        drawn = {
             name: reparameterised(q[mu], q[log_sigma].exp())
             for name, (mu, log_sigma) in self._keys.items()
         }
+        return drawn | {name: q[key] for name, key in self._fixed.items()}
 
     def _divergence(self, q: Params, p: Params) -> Tensor:
         """Return KL(q || p), the sum over all weights."""

@@ -6,7 +6,7 @@ from towpath.learners.head import head_names
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
-from towpath.losses import LossName
+from towpath.losses import LossLike
 
 
 class ANIL(MAML):
@@ -25,12 +25,12 @@ class ANIL(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
         head: str | None = None,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
         self.head_names = head_names(self.parameters(), head)
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
-        rates: dict[str, float] = dict.fromkeys(self.head_names, self.inner_lr)
-        return params, rates
+        still = self._still()
+        return params, {name: self.inner_lr for name in self.head_names if name not in still}

@@ -18,7 +18,7 @@ and takes inner steps with a learned rate alpha for every weight, as Meta-SGD do
 The outer loss is the query loss plus `KL(balances || prior) / (N + Q)`, Q the query samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 import torch
@@ -42,10 +42,18 @@ class BalancedModel(ModelBeside):
     """An embedding beside the rates of its weights and of the head, and the encoder."""
 
     def __init__(
-        self, model: nn.Module, inner_lr: float, features: int, encoder: nn.Module
+        self,
+        model: nn.Module,
+        inner_lr: float,
+        features: int,
+        encoder: nn.Module,
+        still: Collection[str] = (),
     ) -> None:
-        rates = {name: torch.full_like(p, inner_lr) for name, p in model.named_parameters()}
-        like = next(iter(rates.values()))
+        held = dict(model.named_parameters())
+        rates = {
+            name: torch.full_like(p, inner_lr) for name, p in held.items() if name not in still
+        }
+        like = next(iter(held.values())).detach()
         # one rate for all classes, which have no order
         head = {
             "weight": like.new_full((1, features), inner_lr),
@@ -61,6 +69,8 @@ class BayesianTAML(MAML):
     `learner.module` holds the meta-parameters: `model.NAME`, `rates.NAME` with `/` for the dots,
     `head_rates.weight`, `head_rates.bias` and `encoder.NAME`. Hand it, not the model, to an
     optimiser. Outputs are `[Q, ways, samples]`; a prediction averages the probabilities.
+
+    The balances move the start of frozen weights as well, which do not adapt.
 
     A layer is a linear or convolutional one with what follows it before the next, its norm for
     example. z_b moves the layer's bias or, without one, that of its norm.
@@ -80,6 +90,7 @@ class BayesianTAML(MAML):
     """
 
     wants_embedding = True
+    predicts_numbers = False
 
     def __init__(
         self,
@@ -92,22 +103,24 @@ class BayesianTAML(MAML):
         test_samples: Annotated[int, Range(0, 1000)] = 10,
         inputs: Annotated[Sequence[int], Range(1, 10**9)] | None = None,
     ) -> None:
-        super().__init__(model, inner_lr, adaptation_steps, first_order, "cross_entropy")
-        at_least("BayesianTAML", "test_steps", test_steps, 0)
+        super().__init__(
+            model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
+        )
         at_least("BayesianTAML", "samples", samples, 0)
         at_least("BayesianTAML", "test_samples", test_samples, 0)
-        self.test_steps, self.samples, self.test_samples = test_steps, samples, test_samples
+        self.samples, self.test_samples = samples, test_samples
         self.groups = layer_groups(model)
         shape = sample_shape(model) if inputs is None else tuple(inputs)
         # z_w for every output of a layer, and z_b where there is a bias to move
         numbers = sum(g.outputs * (1 if g.shift is None else 2) for g in self.groups)
         encoder = SupportEncoder(shape, layers=len(self.groups) + 1, numbers=numbers)
-        self._own(BalancedModel(model, inner_lr, feature_count(model, shape), encoder))
+        features = feature_count(model, shape)
+        self._own(BalancedModel(model, inner_lr, features, encoder, self._still()))
         self._encoder = encoder
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Infer the balances, adapt to the support set with each draw, and predict with all."""
-        self._check(params)
+        params = self._complete(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
         own = {
             name.removeprefix(ENCODER): tensor
@@ -154,7 +167,7 @@ class BayesianTAML(MAML):
             support_loss,
             start,
             rates,
-            steps=self.adaptation_steps if self.module.training else self.test_steps,
+            steps=self.steps_now,
             first_order=self.first_order,
         )
 
@@ -162,14 +175,15 @@ class BayesianTAML(MAML):
         self, params: Params, balance: Balance, ways: int
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return the weights before the first step, and the rate of each."""
-        start, rates = {}, {}
+        start, rates, still = {}, {}, self._still()
         *factors, head_factor = balance.gamma.exp()
         sizes = [n for g in self.groups for n in (g.outputs, g.outputs if g.shift else 0)]
         z = iter(balance.z.split(sizes))
         for group, factor in zip(self.groups, factors, strict=True):
             for name in group.names:
                 start[name] = params[MODEL + name]
-                rates[name] = factor * params[RATES + dotless(name)]
+                if name not in still:
+                    rates[name] = factor * params[RATES + dotless(name)]
             z_w, z_b = next(z), next(z)
             W = start[group.weight]
             start[group.weight] = W * (1 + z_w.reshape(-1, *[1] * (W.ndim - 1)))

@@ -59,7 +59,7 @@ def gradient_steps(
         else:
             fast = {name: recordable(tensor).detach() for name, tensor in params.items()}
             rates = {name: _constant(rate) for name, rate in rates.items()}
-        for _ in range(steps):
+        for _ in range(steps if rates else 0):  # frozen as a whole, nothing adapts
             at = {
                 name: tensor
                 if through_gradients and (tensor.requires_grad or name not in rates)

@@ -2,7 +2,7 @@
 
 A learner is described by three things: `module`, whose named parameters are the meta-parameters;
 `adapt(params, support_x, support_y)`, which turns them into a predictor for one task; and `loss`,
-the name of the loss of its outputs. Everything else is `predictor(query_x)`:
+the loss of its outputs. Everything else is `predictor(query_x)`:
 
     outputs = learner(params, episode)      # [Q, ways] logits, or [Q, C] for regression
             = learner.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
@@ -14,6 +14,8 @@ a loss of the outputs, such as a divergence from a prior, adds it as `Predictor.
 
 `params` is a dict with the names of `learner.module.named_parameters()`; its tensors may be the
 module's own parameters, leaves, results of other computations, float64, or require no gradient.
+Parameters that are frozen in the module (`requires_grad_(False)`) may be left out; an inner loop
+does not adapt them.
 
 Pure means: parameters, buffers and attributes are left alone, and equal inputs give equal outputs
 (for the same state of the generators, where the model draws). Running statistics of a batch norm
@@ -37,8 +39,9 @@ import torch
 from torch import Tensor, nn
 
 from towpath.data.episode import Episode
+from towpath.learners.compiled import check_not_compiled
 from towpath.learners.forward import Forward
-from towpath.losses import LossName, check_loss
+from towpath.losses import Loss, LossLike, loss_of
 
 Params = Mapping[str, Tensor]
 
@@ -48,7 +51,7 @@ class Predictor:
     """The model adapted to one support set: `predictor(query_x)` returns logits or regressions."""
 
     outputs: Callable[[Tensor], Tensor]
-    loss: LossName
+    loss: Loss
     penalty: Callable[[int], Tensor] | None = None
     """(number of query samples) -> scalar that is added to the task's loss, differentiable in the
     meta-parameters. Gradients and Hessian products include it; the Gauss-Newton matrix, which is
@@ -67,9 +70,9 @@ class Predictor:
         Where there are several draws, it is the mean over them.
         """
         outputs = self.outputs(query_x)
-        if self.loss == "cross_entropy":
-            outputs = outputs.softmax(1 if self.sampled else -1)
-        return outputs.mean(-1) if self.sampled else outputs
+        if not self.sampled:
+            return self.loss.predictions(outputs)
+        return self.loss.predictions(outputs.movedim(-1, 1)).mean(1)  # of [Q, S, ways]
 
 
 class Learner(ABC):
@@ -77,17 +80,21 @@ class Learner(ABC):
 
     Args:
         model: the network that is adapted to a task.
-        loss: `'cross_entropy'` (integer labels) or `'mse'` (float targets).
+        loss: the loss of the outputs: a name (`'cross_entropy'` for integer labels, `'mse'` for
+            float targets, `'huber'`, `'bce'`, `'nll'`), a name with options, an `nn.Module` or a
+            function of (outputs, targets).
     """
 
     wants_embedding: ClassVar[bool] = False
     """Whether the model is an embedding, without a head of its own."""
+    predicts_numbers: ClassVar[bool] = True
+    """Whether tasks of regression suit it as well as tasks of classes."""
 
-    def __init__(self, model: nn.Module, loss: LossName) -> None:
-        check_loss(loss)
+    def __init__(self, model: nn.Module, loss: LossLike) -> None:
+        check_not_compiled(model)
         self.model = model
         self._forward = Forward(model)
-        self.loss: LossName = loss
+        self.loss: Loss = loss_of(loss)
         self._own(model)
 
     def _own(self, module: nn.Module) -> None:
@@ -96,11 +103,28 @@ class Learner(ABC):
         places = {id(part): name for name, part in module.named_modules()}
         name = places.get(id(self.model), "")
         self._forward.prefix = f"{name}." if name else ""
-        self._names = frozenset(self.parameters())
+        self._names = frozenset(name for name, _ in module.named_parameters())
+
+    def frozen(self) -> dict[str, Tensor]:
+        """Return the parameters that are not trained: those with `requires_grad_(False)`.
+
+        They are neither meta-parameters nor adapted to a task. A module in which all parameters are
+        frozen has been put aside after training: there nothing counts as frozen.
+        """
+        held = dict(self.module.named_parameters())
+        found = {name: p.detach() for name, p in held.items() if not p.requires_grad}
+        return {} if len(found) == len(held) else found
+
+    def _still(self) -> set[str]:
+        """Return the names within the model of the frozen parameters, which do not adapt."""
+        if not self.frozen():
+            return set()
+        return {name for name, p in self.model.named_parameters() if not p.requires_grad}
 
     def parameters(self) -> dict[str, Tensor]:
-        """Return the current meta-parameters of `module` by name."""
-        return dict(self.module.named_parameters())
+        """Return the current meta-parameters of `module` by name, without the frozen ones."""
+        frozen = self.frozen()
+        return {name: p for name, p in self.module.named_parameters() if name not in frozen}
 
     @abstractmethod
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
@@ -114,13 +138,22 @@ class Learner(ABC):
         """Return query outputs `[Q, ...]` after adaptation to the support set."""
         return self.adapt(params, episode.support_x, episode.support_y)(episode.query_x)
 
-    def _check(self, params: Params) -> None:
-        """Refuse a dict of other names: `functional_call` would use the module's own tensors."""
-        if params.keys() != self._names:
-            missing = sorted(self._names - params.keys())
-            unknown = sorted(params.keys() - self._names)
+    def _complete(self, params: Params) -> Params:
+        """Return the params of all names, with the module's own tensors for those that are frozen.
+
+        Other names than the module's are refused: `functional_call` would use the module's own
+        tensors for what is missing.
+        """
+        if params.keys() == self._names:
+            return params
+        held = dict(self.module.named_parameters())
+        frozen = {name: p.detach() for name, p in held.items() if not p.requires_grad}
+        missing = sorted(self._names - params.keys() - frozen.keys())
+        unknown = sorted(params.keys() - self._names)
+        if missing or unknown:
             raise ValueError(
                 f"Found params without {missing[:3]} and with the unknown {unknown[:3]}; expected "
-                f"the {len(self._names)} names of learner.module.named_parameters(). Pass a dict "
-                "of the shape of learner.parameters()."
+                f"the {len(self._names)} names of learner.module.named_parameters(), of which only "
+                "frozen ones may be left out. Pass a dict of the shape of learner.parameters()."
             )
+        return {name: params[name] if name in params else frozen[name] for name in held}

@@ -12,18 +12,18 @@ from torch import Tensor, nn
 from towpath.learners.head import head_names
 from towpath.learners.inner_loop import AdaptationSteps, Rates, gradient_steps, recordable
 from towpath.learners.learner import Learner, Params, Predictor
-from towpath.losses import LossName, task_loss
+from towpath.losses import LossLike
 
 
 class MAML(Learner):
-    """All parameters of the model adapt by gradient descent on the support loss.
+    """All parameters that are not frozen adapt by gradient descent on the support loss.
 
     Args:
         model: any `nn.Module` from inputs to logits `[N, ways]` or regressions `[N, C]`.
         inner_lr: rate of the inner steps.
         adaptation_steps: number of inner steps; 0 leaves the model as it is.
         first_order: take the inner gradients as constants in the outer gradient.
-        loss: `'cross_entropy'` or `'mse'`, of the inner steps and of the outputs.
+        loss: of the inner steps and of the outputs, as for every `Learner`.
         zero_head: start the head (the layer registered last) of every task at zero (Lee et al.
             2020). Its parameters are then no meta-parameters, and are frozen in the model.
         test_steps: number of inner steps while the module is in evaluation mode; None for as many
@@ -36,7 +36,7 @@ class MAML(Learner):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
         zero_head: bool = False,
         test_steps: AdaptationSteps | None = None,
     ) -> None:
@@ -71,13 +71,12 @@ class MAML(Learner):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Adapt by gradient steps on the support set and return the resulting predictor."""
-        self._check(params)
-        weights, rates = self._split(params)
+        weights, rates = self._split(self._complete(params))
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def support_loss(fast: Params) -> Tensor:
             """Return the loss of the support set with the weights `fast`."""
-            return task_loss(self.loss, self._forward(fast, support_x), support_y)
+            return self.loss.value(self._forward(fast, support_x), support_y)
 
         fast = gradient_steps(
             support_loss,
@@ -90,8 +89,12 @@ class MAML(Learner):
 
     def _split(self, params: Params) -> tuple[Mapping[str, Tensor], Rates]:
         """Return the model's weights, and the learning rate of each weight that adapts."""
-        weights = {**params, **self._zeros(params)}
-        return weights, dict.fromkeys(weights, self.inner_lr)
+        weights, still = {**params, **self._zeros(params)}, self._still()
+        return weights, {name: self.inner_lr for name in weights if name not in still}
+
+    def _still(self) -> set[str]:
+        """Return the names of the frozen parameters, without a head that each task starts anew."""
+        return super()._still() - self._zero_head.keys()
 
     def _zeros(self, params: Params) -> dict[str, Tensor]:
         """Return the head of every task's start where it is zero, by its names in the model."""

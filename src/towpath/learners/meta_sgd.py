@@ -5,6 +5,8 @@ The meta-parameters are the model's weights and one rate a weight, of the same s
 direction of a step, too.
 """
 
+from collections.abc import Collection
+
 import torch
 from torch import nn
 
@@ -12,16 +14,17 @@ from towpath.learners.beside import MODEL, ModelBeside, dotless
 from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
-from towpath.losses import LossName
+from towpath.losses import LossLike
 
 RATES = "rates."
 
 
 class ModelWithRates(ModelBeside):
-    """A model beside the inner rate of each of its parameters."""
+    """A model beside the inner rate of each of its parameters but those that stay `still`."""
 
-    def __init__(self, model: nn.Module, inner_lr: float) -> None:
-        rates = {name: torch.full_like(p, inner_lr) for name, p in model.named_parameters()}
+    def __init__(self, model: nn.Module, inner_lr: float, still: Collection[str] = ()) -> None:
+        params = model.named_parameters()
+        rates = {name: torch.full_like(p, inner_lr) for name, p in params if name not in still}
         super().__init__(model, rates=rates)
 
 
@@ -44,18 +47,19 @@ class MetaSGD(MAML):
         inner_lr: float = 0.1,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
         zero_head: bool = False,
         test_steps: AdaptationSteps | None = None,
     ) -> None:
         super().__init__(
             model, inner_lr, adaptation_steps, first_order, loss, zero_head, test_steps
         )
-        self._own(ModelWithRates(model, inner_lr))
+        self._own(ModelWithRates(model, inner_lr, self._still()))
         names = [name for name, _ in model.named_parameters()]
         self._keys = {name: (MODEL + name, RATES + dotless(name)) for name in names}
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
         weights = {n: params[w] for n, (w, _) in self._keys.items() if n not in self._zero_head}
-        rates = {name: params[rate] for name, (_, rate) in self._keys.items()}
+        keys, still = self._keys.items(), self._still()
+        rates = {n: params[rate] for n, (_, rate) in keys if n not in still and rate in params}
         return {**weights, **self._zeros(params)}, rates

@@ -24,7 +24,7 @@ from towpath.learners.inner_loop import AdaptationSteps, Rates
 from towpath.learners.layers import WeightedLayer, weighted_layers
 from towpath.learners.learner import Params
 from towpath.learners.maml import MAML
-from towpath.losses import LossName
+from towpath.losses import LossLike
 from towpath.validation import Range, at_least
 
 TRANSFORMS, MASKS = "transforms.", "mask_logits."
@@ -65,7 +65,7 @@ class MTNet(MAML):
         adaptation_steps: number of inner steps: 5 for mini-ImageNet, 1 for Omniglot.
         first_order: take the inner gradients as constants in the outer gradient; masks and
             transforms are learned then, too.
-        loss: `'cross_entropy'` or `'mse'`, of the inner steps and of the outputs.
+        loss: of the inner steps and of the outputs, as for every `Learner`.
         temperature: of the Gumbel-softmax, whose derivative the masks' logits receive.
     """
 
@@ -75,7 +75,7 @@ class MTNet(MAML):
         inner_lr: float = 0.01,
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = False,
-        loss: LossName = "cross_entropy",
+        loss: LossLike = "cross_entropy",
         temperature: Annotated[float, Range(0.01, 100.0)] = 1.0,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
@@ -90,7 +90,12 @@ class MTNet(MAML):
             )
             for layer in self.layers
         }
-        logits = {name: torch.zeros_like(T[0]) for name, T in transforms.items()}
+        still = self._still()
+        logits = {
+            layer.weight: torch.zeros_like(transforms[layer.weight][0])
+            for layer in self.layers
+            if not still.issuperset(layer.names)  # units that are frozen need no mask
+        }
         self._own(ModelBeside(model, transforms=transforms, mask_logits=logits))
 
     def _split(self, params: Params) -> tuple[Params, Rates]:
@@ -100,10 +105,13 @@ class MTNet(MAML):
             if name.startswith(MODEL)
         }
         rates: dict[str, Tensor] = {}
+        still = self._still()
         for layer in self.layers:
             weights[TRANSFORM + layer.weight] = params[TRANSFORMS + dotless(layer.weight)]
+            if still.issuperset(layer.names):
+                continue
             m = self._mask(params[MASKS + dotless(layer.weight)])  # [n]
-            for name in layer.names:
+            for name in (name for name in layer.names if name not in still):
                 rates[name] = self.inner_lr * m.reshape(-1, *[1] * (weights[name].ndim - 1))
         return weights, rates
 

@@ -14,7 +14,7 @@ from towpath.learners.learner import Params, Predictor
 from towpath.learners.linear_head import BIAS, WEIGHT, linear_head
 from towpath.learners.maml import MAML
 from towpath.learners.prototypes import prototypes
-from towpath.losses import task_loss
+from towpath.losses import LossLike, class_loss
 
 
 class ProtoMAML(MAML):
@@ -25,9 +25,11 @@ class ProtoMAML(MAML):
             for our backbones `ways=None`.
         inner_lr, adaptation_steps, first_order, test_steps: as for `MAML`; 0 steps give a
             prototypical network up to a constant in each row of logits.
+        loss: a loss of class scores, of the inner steps and of the outputs.
     """
 
     wants_embedding = True
+    predicts_numbers = False
 
     def __init__(
         self,
@@ -36,14 +38,16 @@ class ProtoMAML(MAML):
         adaptation_steps: AdaptationSteps = 5,
         first_order: bool = True,
         test_steps: AdaptationSteps | None = None,
+        loss: LossLike = "cross_entropy",
     ) -> None:
+        scores = class_loss(loss)
         super().__init__(
-            model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
+            model, inner_lr, adaptation_steps, first_order, scores, test_steps=test_steps
         )
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Start the head from the class prototypes, then adapt body and head to the support set."""
-        self._check(params)
+        params = self._complete(params)
         support_x, support_y = recordable(support_x), recordable(support_y)
 
         def logits(fast: Params, x: Tensor) -> Tensor:
@@ -51,11 +55,12 @@ class ProtoMAML(MAML):
             return linear_head(self._forward, fast, x)
 
         centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
+        still = self._still()
         initial = {**params, WEIGHT: 2 * centres, BIAS: -centres.square().sum(1)}
         fast = gradient_steps(
-            lambda at: task_loss(self.loss, logits(at, support_x), support_y),
+            lambda at: self.loss.value(logits(at, support_x), support_y),
             initial,
-            dict.fromkeys(initial, self.inner_lr),
+            {name: self.inner_lr for name in initial if name not in still},
             steps=self.steps_now,
             first_order=self.first_order,
         )

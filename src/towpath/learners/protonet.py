@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.prototypes import prototypes
+from towpath.losses import LossLike, class_loss
 
 
 class ProtoNet(Learner):
@@ -12,16 +13,18 @@ class ProtoNet(Learner):
     Args:
         model: an embedding, from inputs to features `[N, D]` (more dimensions are flattened);
             for our backbones `ways=None`.
+        loss: a loss of class scores, as for every `Learner`.
     """
 
     wants_embedding = True
+    predicts_numbers = False
 
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__(model, "cross_entropy")
+    def __init__(self, model: nn.Module, loss: LossLike = "cross_entropy") -> None:
+        super().__init__(model, class_loss(loss))
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Compute the class prototypes of the support set and return their predictor."""
-        self._check(params)
+        params = self._complete(params)
         centres = prototypes(self._forward(params, support_x).flatten(1), support_y)  # [ways, D]
 
         def logits(query_x: Tensor) -> Tensor:

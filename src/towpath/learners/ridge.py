@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.prototypes import check_labels
+from towpath.losses import LossLike, class_loss
 
 MODEL, LOG_LAMBDA, SCALE, BIAS = "model.", "log_lambda", "scale", "bias"
 
@@ -51,12 +52,20 @@ class Ridge(Learner):
             for our backbones `ways=None`.
         regulariser: initial lambda.
         scale: initial alpha, the factor of the regression's outputs.
+        loss: a loss of class scores, as for every `Learner`.
     """
 
     wants_embedding = True
+    predicts_numbers = False
 
-    def __init__(self, model: nn.Module, regulariser: float = 1.0, scale: float = 10.0) -> None:
-        super().__init__(model, "cross_entropy")
+    def __init__(
+        self,
+        model: nn.Module,
+        regulariser: float = 1.0,
+        scale: float = 10.0,
+        loss: LossLike = "cross_entropy",
+    ) -> None:
+        super().__init__(model, class_loss(loss))
         for name, value in (("regulariser", regulariser), ("scale", scale)):
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(
@@ -66,7 +75,7 @@ class Ridge(Learner):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Solve the regression of the support set and return its predictor."""
-        self._check(params)
+        params = self._complete(params)
         check_labels(support_y)
         body = self._body(params)
         X = _with_ones(self._forward(body, support_x).flatten(1))  # [S, D + 1]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from towpath.curvature.choice import CurvatureKind, CurvatureUsed
 from towpath.learners.statistics import StatisticsUpdate
 from towpath.objective.gradients import Columns, Rows
-from towpath.objective.task import CurvatureKind
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Evaluation:
     watched: Tensor | None = None
     updates: Sequence[StatisticsUpdate] = ()
     """what the passes of the rank's own tasks add to running statistics, in task order"""
+    curvature_used: frozenset[CurvatureUsed] = frozenset()
+    """which curvature the losses of the rank's own tasks allowed, and why; empty without any"""
 
     @property
     def gradients(self) -> Tensor:

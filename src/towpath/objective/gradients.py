@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from towpath.curvature.choice import CurvatureUsed
 from towpath.distributed.ranks import Ranks
 from towpath.learners.statistics import StatisticsUpdate
 from towpath.objective.task import Params, TaskSaid
@@ -142,6 +143,8 @@ class Answers:
         self.unused = unused
         """parameters that no task has used so far"""
         self.updates: list[StatisticsUpdate] = []
+        self.kinds: set[CurvatureUsed] = set()
+        """the kinds of curvature that the tasks' losses allowed"""
 
     def filled(self, asked: Sequence[int], said: Iterator[TaskSaid], ranks: int) -> "Answers":
         """Collect the results `said` of the tasks `asked`, of which each rank has every R-th."""
@@ -161,6 +164,8 @@ class Answers:
         if self.seen is not None and said.watched is not None:
             self.seen[row] = said.watched
         self.unused -= said.used
-        if self.sums is not None and self.sums_of is not None and said.h is not None:
-            self.sums.addr_(self.sums_of[:, i].to(self.sums), said.h)
+        if self.sums is not None and self.sums_of is not None:
+            self.kinds.add(said.curvature)
+            if said.h is not None:
+                self.sums.addr_(self.sums_of[:, i].to(self.sums), said.h)
         self.updates.extend(said.updates)

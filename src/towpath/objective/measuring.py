@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from towpath.distributed.ranks import Ranks
-from towpath.losses import Loss
 from towpath.metrics import ACCURACY, LOSS, Metric
 from towpath.objective.task import Graph
 
@@ -39,20 +38,18 @@ class Measured:
     task has no labels or the tasks differ in ways"""
 
 
-def measured(graph: Graph, kind: Loss, metrics: Sequence[Metric]) -> TaskMeasured:
+def measured(graph: Graph, metrics: Sequence[Metric]) -> TaskMeasured:
     """Return the metrics and predictions of a task from its forward pass.
 
     Loss and accuracy come with the pass, in the precision of the model, as training records them.
 
     Args:
         graph: the graph of the forward pass.
-        kind: the loss function.
         metrics: the metrics to compute.
     """
-    rows, targets = kind.rows(graph.predictions), graph.targets
-    # the targets of a classification may be class probabilities, of which no metric is known
-    soft = kind.classifies and targets.is_floating_point()
-    classes = rows.shape[-1] if kind.classifies else None
+    rows, targets = _rows(graph)
+    kind = graph.result.loss
+    classes = rows.shape[-1] if rows is not None and kind is not None and kind.classifies else None
 
     def value(metric: Metric) -> float | None:
         """Return the value of one metric, None if it does not suit the task."""
@@ -60,12 +57,28 @@ def measured(graph: Graph, kind: Loss, metrics: Sequence[Metric]) -> TaskMeasure
             return float(graph.loss.detach())
         if metric == ACCURACY:
             return None if graph.accuracy is None else float(graph.accuracy)
-        if metric.compute is None or soft or not metric.suits(classes):
+        if metric.compute is None or rows is None or targets is None or not metric.suits(classes):
             return None
         return metric.of(rows, targets)
 
-    counts = None if classes is None or soft else confusion(rows, targets)
+    counts = None
+    if classes is not None and rows is not None and targets is not None:
+        counts = confusion(rows, targets)
     return TaskMeasured([value(metric) for metric in metrics], counts)
+
+
+def _rows(graph: Graph) -> tuple[Tensor, Tensor] | tuple[None, None]:
+    """Return the predictions `[Q, ways]` and their targets, if metrics of them are known.
+
+    The targets of a classification may be class probabilities, of which none is known, and those of
+    a loss of the user's may be anything.
+    """
+    kind, targets = graph.result.loss, graph.targets
+    if kind is None or targets is None or not (kind.classifies or kind.regresses):
+        return None, None
+    if kind.classifies == targets.is_floating_point():
+        return None, None
+    return kind.rows(graph.predictions), targets
 
 
 def confusion(rows: Tensor, targets: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.flat import Layout
 from towpath.learners import Learner
-from towpath.losses import Loss
+from towpath.losses import Losses, LossLike
 from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
 from towpath.objective.evaluation import Curvature, Evaluation
@@ -39,6 +39,7 @@ from towpath.objective.task import (
     joined,
     losses_alone,
 )
+from towpath.objective.unused import check_gradients_on, unused_error
 
 
 class Objective:
@@ -79,7 +80,7 @@ class Objective:
     def from_function(
         cls,
         fn: TaskFunction,
-        loss: str = "cross_entropy",
+        loss: LossLike | None = "cross_entropy",
         part: Part | None = None,
         ranks: Ranks = ALONE,
     ) -> "Objective":
@@ -87,21 +88,34 @@ class Objective:
 
         Args:
             fn: `fn(params, task) -> (output, target)`.
-            loss: the loss between output and target, "cross_entropy" or "mse".
+            loss: the loss between output and target: a name ("cross_entropy", "mse", "bce",
+                "huber", "nll"), a name with options (`{"name": "huber", "delta": 0.5}`), an
+                `nn.Module`, or a function of (output, target). For tasks of several kinds, a
+                mapping from names of your own to these, where `fn` returns `(output, target,
+                name)`. None for an `fn` that returns the loss itself.
             part: `part(task, share)` returns the task with a share of its query samples, for plans
                 that use only a part of them (`TOW.fast()`); for episodes it is not needed.
             ranks: the processes that share the tasks.
         """
         return cls(FunctionTasks(fn, loss, part), ranks=ranks)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickled objective needs; raise for one of several processes."""
+        if self.ranks.size > 1:
+            raise TypeError(
+                f"This objective is shared by {self.ranks.size} processes, to which a copy would "
+                "not belong. Make a new one in each process: tp.Objective(..., ranks=ranks)."
+            )
+        return self.__dict__
+
     def part(self, task: Any, share: float) -> Any:
         """Return the task with a share of its query set."""
         return self.source.part(task, share)
 
     @property
-    def loss(self) -> Loss:
-        """The loss function between the outputs and the targets of a task."""
-        return self.source.loss
+    def losses(self) -> Losses:
+        """The losses between the outputs and the targets of the tasks."""
+        return self.source.losses
 
     # Ten parameters because each is a question of its own, which most callers leave out.
     def evaluate(
@@ -134,49 +148,56 @@ class Objective:
             seed: seed of the tasks' own random draws, and of the sketch signs they share.
             first: number of the first task where these are a part of a list, for their draws.
         """
+        if gradients:
+            check_gradients_on()
         leaves = _leaves(params)
         P = Layout.of(leaves).total if gradients else 0
         kind = "none" if curvature is None else curvature.kind
         probes = 1 if curvature is None else curvature.probes
-        M, own = len(tasks), self.ranks.own(len(tasks))
+        own = self.ranks.own(len(tasks))
         asked = [i for i in own if i not in skip]
 
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskSaid:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
-            graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from, part)
+            graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
             if not gradients:
                 return losses_alone(graph)
-            return derivatives(graph, self.loss, kind, probes, seed)
+            return derivatives(graph, kind, probes, seed)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
-            answers = Answers(
+            return Answers(
                 rows=len(own),
                 leaves=leaves,
                 gradients=P,
                 sums_of=None if curvature is None or kind == "none" else curvature.weights,
                 watched=watched is not None,
                 unused=set(leaves) if gradients and all_used else set(),
-            )
-            return answers.filled(asked, said, self.ranks.size)
+            ).filled(asked, said, self.ranks.size)
 
         answers = collected(self.source, ask, asked, Draws(seed, first), _device(leaves), gather)
-        by_column, any_asked = columns and gradients, len(skip) < M
-        return self._evaluation(answers, list(leaves), M, any_asked=any_asked, columns=by_column)
+        return self._evaluation(answers, leaves, tasks, skip, columns=columns and gradients)
 
     def _evaluation(
-        self, answers: Answers, names: Sequence[str], M: int, *, any_asked: bool, columns: bool
+        self,
+        answers: Answers,
+        leaves: Params,
+        tasks: Sequence[Any],
+        skip: Collection[int],
+        *,
+        columns: bool,
     ) -> Evaluation:
         """Combine the results of all ranks.
 
         Args:
             answers: the results of the rank's own tasks.
-            names: the names of the parameters.
-            M: the number of tasks of all ranks.
-            any_asked: whether any task was evaluated at all.
+            leaves: the parameters by name.
+            tasks: the M tasks of all ranks.
+            skip: indices of tasks that were left out.
             columns: whether the gradients are to be stored by coordinate.
         """
+        M, any_asked, names = len(tasks), len(skip) < len(tasks), list(leaves)
         J, unused, sums = answers.J, answers.unused, answers.sums
         known = Known(
             answers.losses,
@@ -192,11 +213,10 @@ class Objective:
             if sums is not None:
                 sums = self.ranks.summed_part(sums)
         if unused and any_asked:
-            raise ValueError(
-                f"No task of the mini-batch uses the parameter {min(unused)!r}: its gradient is "
-                "undefined; expected every optimised parameter to enter a loss. Freeze it with "
-                "requires_grad_(False) or leave it out of the optimiser."
-            )
+            own = [i for i in self.ranks.own(M) if i not in skip]
+            # a forward pass once more, because the graphs are gone
+            loss = self._loss(leaves, tasks[own[0]], own[0]) if own else None
+            raise unused_error(unused, leaves, loss)
         rows = Rows(J, M, self.ranks)
         return Evaluation(
             known.losses,
@@ -206,7 +226,12 @@ class Objective:
             sums,
             known.watched,
             answers.updates,
+            frozenset(answers.kinds),
         )
+
+    def _loss(self, leaves: Params, task: Any, index: int) -> Tensor:
+        """Return the loss of a task with its graph."""
+        return forward(self.source.function_alone(), self.losses, leaves, task, index, None).loss
 
     def measure(
         self,
@@ -250,8 +275,8 @@ class Objective:
 
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> TaskMeasured:
             """Return what is measured of task i."""
-            graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from)
-            return measured(graph, self.loss, metrics)
+            graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from)
+            return measured(graph, metrics)
 
         own, device = self.ranks.own(len(tasks)), _device(leaves)
         rows = collected(self.source, ask, own, Draws(seed, first), device, list)
@@ -280,12 +305,13 @@ class Objective:
             skip: indices of tasks that are left out.
             seed: seed of the tasks' random draws.
         """
+        check_gradients_on()
         leaves = _leaves(params)
         vector = self.ranks.joined(vector, Layout.of(leaves).total)
 
         def ask(function: TaskFunction, i: int, drawn_from: int | None) -> Tensor:
             """Return the Hessian product of the loss of task i."""
-            graph = forward(function, self.loss, leaves, tasks[i], i, drawn_from)
+            graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from)
             gradient = joined(gradient_pieces(graph, keep=True, twice=True), leaves)
             return hessian_product(gradient, leaves, vector)
 

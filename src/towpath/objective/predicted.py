@@ -7,13 +7,15 @@ predictions  [Q, ways], of several draws log((1/S) sum_s p_s): as logits they gi
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+import torch
 from torch import Tensor
 
 from towpath.data.episode import Episode
 from towpath.learners import Predictor
-from towpath.losses import Loss
+from towpath.losses import Loss, Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,10 @@ class Predicted:
     """The outputs of a task's query set with their targets, and what is added to their loss."""
 
     outputs: Tensor
-    targets: Tensor
+    targets: Tensor | None
+    """None where a function of the user's computed the loss itself, which is in `outputs`"""
+    kind: Loss | None
+    """the loss between outputs and targets; None where they have none"""
     penalty: Tensor | None = None
     """scalar that is added to the loss"""
     sampled: bool = False
@@ -32,28 +37,39 @@ class Predicted:
         """Return what an adapted learner predicts for the query set of an episode."""
         outputs, targets = predictor(episode.query_x), episode.query_y
         penalty = None if predictor.penalty is None else predictor.penalty(len(targets))
-        return cls(outputs, targets, penalty, predictor.sampled)
+        return cls(outputs, targets, predictor.loss, penalty, predictor.sampled)
 
-    def loss(self, kind: Loss) -> Tensor:
+    def in_precision_of(self, params: Mapping[str, Tensor]) -> "Predicted":
+        """Return the same with outputs in the precision of the parameters.
+
+        Under autocast they are bfloat16 or float16, in which a mean over samples would lose digits.
+        """
+        if self.outputs.dtype not in (torch.bfloat16, torch.float16):
+            return self
+        dtype = next(iter(params.values())).dtype
+        return replace(self, outputs=self.outputs.to(dtype))
+
+    def loss(self) -> Tensor:
         """Return the loss of the task: the mean over draws, with the penalty."""
-        outputs, targets = self.rows_of_draws(), self.targets
-        if self.sampled:
-            targets = targets.repeat_interleave(self.outputs.shape[-1], 0)
-        loss = kind.value(outputs, targets)
+        loss = self.rows_of_draws().value()
         return loss if self.penalty is None else loss + self.penalty
 
-    def rows_of_draws(self) -> Tensor:
-        """Return the outputs with a row for each query sample and draw, `[Q S, ways]`.
+    def rows_of_draws(self) -> Result:
+        """Return outputs with a row for each query sample and draw, `[Q S, ways]`, and targets.
 
         A mean over these rows is the mean over the draws, of the loss as of its curvature.
         """
-        return self.outputs.movedim(-1, 1).flatten(0, 1) if self.sampled else self.outputs
+        outputs, targets = self.outputs, self.targets
+        if self.sampled and targets is not None:
+            targets = targets.repeat_interleave(outputs.shape[-1], 0)
+            outputs = outputs.movedim(-1, 1).flatten(0, 1)
+        return Result(outputs, targets, self.kind)
 
-    def predictions(self, kind: Loss) -> Tensor:
+    def predictions(self) -> Tensor:
         """Return one row for each query sample, `[Q, ways]`, without a graph."""
         outputs = self.outputs.detach()
-        if not self.sampled:
+        if not self.sampled or self.kind is None:
             return outputs
-        if not kind.classifies:
+        if not self.kind.classifies:
             return outputs.mean(-1)
         return outputs.log_softmax(1).logsumexp(-1) - math.log(outputs.shape[-1])

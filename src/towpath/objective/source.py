@@ -1,12 +1,14 @@
 """The source of an objective's losses: a learner, or a function of the user's."""
 
+import copy
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from towpath.data.episode import Episode
 from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.learners import Learner
-from towpath.losses import Loss, loss_named
+from towpath.losses import Losses, LossLike, OneLoss, losses_of
 from towpath.machine import available_cores
 from towpath.objective.task import EpisodeFunction, TaskFunction
 from towpath.objective.workers import Workers
@@ -21,7 +23,7 @@ Part = Callable[[Any, float], Any]
 class TaskSource(Protocol):
     """What an objective needs to know about the tasks that it evaluates."""
 
-    loss: Loss
+    losses: Losses
     function: TaskFunction
 
     @property
@@ -67,7 +69,7 @@ class LearnerTasks:
                 "tp.Objective.from_function(fn, loss='cross_entropy')."
             )
         self.learner = learner
-        self.loss = loss_named(learner.loss)
+        self.losses: Losses = OneLoss(learner.loss)
         count = _default_workers(learner) if workers is None else workers
         self.workers = Workers(learner, count)
         self.function: TaskFunction = EpisodeFunction(learner)
@@ -111,15 +113,39 @@ class FunctionTasks:
     adapts: bool = False
     draws: bool | None = None
 
-    def __init__(self, function: TaskFunction, loss: str, part: Part | None = None) -> None:
+    def __init__(
+        self, function: TaskFunction, loss: LossLike | Losses | None, part: Part | None = None
+    ) -> None:
         if not callable(function):
             raise ValueError(
                 f"from_function found {type(function).__name__}; expected a function "
                 "fn(params, task) -> (output, target)."
             )
-        self.loss = loss_named(loss)
+        self.losses = losses_of(loss)
         self.function = function
         self._part = part
+
+    def __copy__(self) -> "FunctionTasks":
+        """Return a copy that calls the same function."""
+        return FunctionTasks(self.function, self.losses, self._part)
+
+    def __deepcopy__(self, memo: object) -> "FunctionTasks":
+        """Return a copy that calls the same function, and so the model that the function calls."""
+        return copy.copy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickle needs; raise a PicklingError for functions that it cannot name."""
+        parts = {"fn": self.function, "loss": self.losses, "part": self._part}
+        for name, part in parts.items():
+            try:
+                pickle.dumps(part)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise pickle.PicklingError(
+                    f"The {name} of this objective cannot be pickled ({error}); expected a "
+                    "function at the top level of a module, which pickle stores by name. Define it "
+                    "there, or make the objective anew where it is needed."
+                ) from error
+        return FunctionTasks, (self.function, self.losses, self._part)
 
     def saw(self, drew: bool) -> None:
         """Record whether the function drew random numbers in an evaluation."""

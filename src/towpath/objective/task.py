@@ -6,26 +6,26 @@ adaptation and costs one more forward pass of the part.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from towpath.curvature.choice import CurvatureKind, CurvatureUsed, choose
 from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.statistics import StatisticsUpdate, noted_updates
-from towpath.losses import Loss
+from towpath.losses import Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
 from towpath.objective.predicted import Predicted
 
 Params = Mapping[str, Tensor]
-TaskFunction = Callable[[Params, Any], tuple[Tensor, Tensor]]
-CurvatureKind = Literal["gauss-newton", "gauss-newton-exact", "hutchinson", "none"]
-CURVATURES: tuple[CurvatureKind, ...] = ("gauss-newton", "gauss-newton-exact", "hutchinson", "none")
+TaskFunction = Callable[[Params, Any], Any]
+"""(params, task) -> what `towpath.losses.Losses` reads: (outputs, targets), or the loss itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,14 @@ class Graph:
     """A task's outputs and loss, with the autograd graph that leads to the parameters."""
 
     leaves: Params
-    outputs: Tensor
-    """`[n, ...]`, a row for each query sample and, of a learner that samples, for each draw"""
+    result: Result
+    """the outputs and targets with the loss function between them: a row for each query sample and,
+    of a learner that samples, for each draw"""
     predictions: Tensor
     """`[Q, ...]`, a row for each query sample, without a graph; where there are several draws, the
     logarithm of their mean probabilities"""
-    targets: Tensor
-    """targets of the predictions"""
+    targets: Tensor | None
+    """targets of the predictions; None where the function computed the loss itself"""
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
@@ -86,13 +87,15 @@ class TaskSaid:
     """`[P]`, diagonal of the curvature"""
     used: frozenset[str]
     """names of the parameters that enter the loss"""
+    curvature: CurvatureUsed = CurvatureUsed.NONE
+    """the kind of curvature that `h` is, and why"""
     watched: Tensor | None = None
     updates: Sequence[StatisticsUpdate] = ()
 
 
 def forward(
     function: TaskFunction,
-    kind: Loss,
+    losses: Losses,
     leaves: Params,
     task: Any,
     index: int,
@@ -103,7 +106,7 @@ def forward(
 
     Args:
         function: the task function.
-        kind: the loss between its outputs and targets.
+        losses: finds the loss between its outputs and targets.
         leaves: the parameters, with gradients required.
         task: the task.
         index: its number in the mini-batch, for error messages.
@@ -115,27 +118,34 @@ def forward(
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
             with noted_updates() as updates:
                 predicted, seen = function.with_part(leaves, task, part)
-            watched = seen.loss(kind)
+            watched = seen.in_precision_of(leaves).loss()
         else:
             with noted_updates() as updates:
-                predicted = _predicted(function, leaves, task)
+                predicted = _predicted(function, losses, leaves, task)
             untangle()
             if part is not None:
                 if seed is not None:
                     seed_generators(seed, predicted.outputs.device)
                 with torch.no_grad(), aside():
-                    watched = _predicted(function, leaves, part).loss(kind)
+                    seen = _predicted(function, losses, leaves, part)
+                    watched = seen.in_precision_of(leaves).loss()
                 untangle()
-        loss = predicted.loss(kind)
+        predicted = predicted.in_precision_of(leaves)
+        loss = predicted.loss()
     except Exception as error:
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
-    accuracy, targets = None, predicted.targets
-    predictions = predicted.predictions(kind)
-    if kind.classifies and not targets.is_floating_point():
-        accuracy = hits(kind.rows(predictions), targets).to(loss.dtype).mean()
-    outputs = predicted.rows_of_draws()
-    return Graph(leaves, outputs, predictions, targets, loss, accuracy, watched, updates)
+    result, predictions = predicted.rows_of_draws(), predicted.predictions()
+    accuracy = _accuracy(predicted, predictions, loss.dtype)
+    return Graph(leaves, result, predictions, predicted.targets, loss, accuracy, watched, updates)
+
+
+def _accuracy(predicted: Predicted, predictions: Tensor, dtype: torch.dtype) -> Tensor | None:
+    """Return the accuracy of a task with labels; None for any other task."""
+    kind, targets = predicted.kind, predicted.targets
+    if kind is None or targets is None or not kind.classifies or targets.is_floating_point():
+        return None
+    return hits(kind.rows(predictions), targets).to(dtype).mean()
 
 
 @torch.no_grad()
@@ -152,35 +162,41 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
         return function.learner.features(params, task.query_x)
 
 
-def derivatives(
-    graph: Graph, kind: Loss, curvature: CurvatureKind, probes: int, seed: int
-) -> TaskSaid:
+def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) -> TaskSaid:
     """Compute gradient and curvature from the graph of the forward pass.
 
     Args:
         graph: the graph of the forward pass.
-        kind: the loss function.
-        curvature: the kind of diagonal to compute, or "none".
+        curvature: the kind of diagonal that is asked for, or "none".
         probes: the number of random draws of a sketched diagonal.
         seed: the seed of these draws.
     """
-    pieces = gradient_pieces(graph, keep=curvature != "none", twice=curvature == "hutchinson")
+    choice = choose(curvature, graph.result)
+    pieces = gradient_pieces(graph, keep=choice.kind != "none", twice=choice.kind == "hutchinson")
     gradient = joined(pieces, graph.leaves)
     h: Tensor | None = None
-    if curvature == "hutchinson":
-        h = hutchinson(
-            lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
-            gradient.detach(),
-            probes=probes,
-            seed=seed,
-        )
-    elif curvature != "none" and not graph.outputs.requires_grad:
+    used = choice.used
+    if choice.kind == "hutchinson":
+        try:
+            h = hutchinson(
+                lambda e: hessian_product(gradient, graph.leaves, e, keep=True),
+                gradient.detach(),
+                probes=probes,
+                seed=seed,
+            )
+        except RuntimeError as error:
+            # asked for, it is the user's to know; chosen by us, a plan without curvature is better
+            if used.as_asked or "not implemented" not in str(error):
+                raise
+            used = CurvatureUsed.NONE_NOT_TWICE
+    elif choice.kind != "none" and not graph.result.outputs.requires_grad:
         h = torch.zeros_like(gradient)
-    elif curvature == "gauss-newton-exact":
-        h = exact(graph.outputs, kind, backward_to(list(graph.leaves.values())))
-    elif curvature == "gauss-newton":
+    elif choice.factor is not None:
         backward = backward_to(list(graph.leaves.values()))
-        h = sketch(graph.outputs, kind, backward, probes=probes, seed=seed)
+        if choice.kind == "gauss-newton-exact":
+            h = exact(choice.factor, backward)
+        else:
+            h = sketch(choice.factor, backward, probes=probes, seed=seed)
     names = zip(graph.leaves, pieces, strict=True)
     return TaskSaid(
         loss=graph.loss.detach(),
@@ -188,6 +204,7 @@ def derivatives(
         gradient=gradient.detach(),
         h=h,
         used=frozenset(name for name, piece in names if piece is not None),
+        curvature=used,
         watched=graph.watched,
         updates=graph.updates,
     )
@@ -196,7 +213,7 @@ def derivatives(
 def losses_alone(graph: Graph) -> TaskSaid:
     """Return the results of a forward pass without gradient and curvature."""
     nothing: frozenset[str] = frozenset()
-    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, graph.watched)
+    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, watched=graph.watched)
 
 
 def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
@@ -241,21 +258,9 @@ def hessian_product(
     return joined(pieces, leaves)
 
 
-def _predicted(function: TaskFunction, params: Params, task: Any) -> Predicted:
+def _predicted(function: TaskFunction, losses: Losses, params: Params, task: Any) -> Predicted:
     """Return what the task function predicts for the task's query set."""
     if isinstance(function, EpisodeFunction):
         return function.predicted(params, task)
-    return Predicted(*_checked(function(params, task)))
-
-
-def _checked(result: object) -> tuple[Tensor, Tensor]:
-    if (
-        not isinstance(result, tuple)
-        or len(result) != 2
-        or not all(isinstance(part, Tensor) for part in result)
-    ):
-        raise ValueError(
-            f"The task function returned {type(result).__name__}; expected a pair of tensors "
-            "(output, target). Return e.g. `return model_output, labels`."
-        )
-    return result
+    result = losses.read(function(params, task))
+    return Predicted(result.outputs, result.targets, result.loss)

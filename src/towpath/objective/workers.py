@@ -10,7 +10,9 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 
@@ -19,6 +21,23 @@ from towpath.objective.turns import become_helper
 
 Answer = TypeVar("Answer")
 Modes = tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Autocast:
+    """Whether the CPU computes in a lower precision, which each thread decides for itself."""
+
+    enabled: bool
+    dtype: torch.dtype
+
+    @classmethod
+    def now(cls) -> "Autocast":
+        """Return the setting of the current thread."""
+        return cls(torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+
+    def here(self) -> AbstractContextManager[Any]:
+        """Return a context in which the current thread has this setting."""
+        return torch.autocast("cpu", self.dtype) if self.enabled else nullcontext()
 
 
 class Workers:
@@ -31,6 +50,14 @@ class Workers:
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._drew: dict[Modes, bool] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: threads and their copies of the learner are made anew."""
+        return {"learner": self._learner, "count": self._count}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy, without threads until they are needed."""
+        self.__init__(state["learner"], state["count"])  # type: ignore[misc]
 
     @property
     def draws(self) -> bool | None:
@@ -55,16 +82,30 @@ class Workers:
             self._threads = ThreadPoolExecutor(self._count, "towpath-task", initializer=self._begin)
         for own in self._copies:
             self._follow(own)
-        return self._threads.map(lambda item: work(self._own.learner, item), items)
+        precision = Autocast.now()
+
+        def work_on(item: int) -> Answer:
+            """Compute one item on a worker's thread, in the caller's precision."""
+            with precision.here():
+                return work(self._own.learner, item)
+
+        return self._threads.map(work_on, items)
 
     def _follow(self, own: Learner) -> None:
-        """Give a copy the learner's current modes and buffers; parameters come with each task."""
+        """Give a copy the learner's current modes, buffers and frozen parameters.
+
+        All other parameters come with each task.
+        """
         module = self._learner.module
         for part, like in zip(own.module.modules(), module.modules(), strict=True):
             part.training = like.training
         with torch.no_grad():
             for buffer, value in zip(own.module.buffers(), module.buffers(), strict=True):
                 buffer.copy_(value)
+        for parameter, held in zip(own.module.parameters(), module.parameters(), strict=True):
+            parameter.requires_grad_(held.requires_grad)
+            if not held.requires_grad:
+                parameter.data = held.data  # shared, not copied: nothing writes to it
 
     def _begin(self) -> None:
         become_helper()

@@ -6,25 +6,17 @@ package was allowed explicitly; a run folder by itself never causes an import.
 
 import importlib
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-import torch
-from torch import nn
-
-from towpath.backbones import BACKBONES
-from towpath.data import TaskShape
 from towpath.data.registry import loader_of
-from towpath.learners import LEARNERS, Learner
 from towpath.recipes.component import Component, Options
-from towpath.recipes.memory import require_memory
 from towpath.recipes.mix import MIX
 from towpath.recipes.rules import RACES, RULES, as_sections, rules_of
 from towpath.recipes.typed import RecipeError, chosen, options_for
 from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.weighters.tow.nominal import NOMINALS
-from towpath.wording import one_line, quoted
+from towpath.wording import quoted
 
 
 def named(
@@ -215,88 +207,3 @@ def component_wants_targets(component: Component) -> bool:
         return any(component_wants_targets(rule) for rule in rules.values())
     entry = WEIGHTERS.get(component.name)
     return entry is not None and entry.wants_targets(component.options)
-
-
-def make_learner(
-    backbone: Component,
-    learner: Component,
-    *,
-    shape: TaskShape,
-    seed: int,
-    allowed: Collection[str] = (),
-    free: int | None = None,
-) -> Learner:
-    """Build backbone and learner, initialised from the seed alone.
-
-    Args:
-        backbone: the network, as the recipe names it.
-        learner: the learner around it, as the recipe names it.
-        shape: what the network must take and return.
-        seed: seed of the initial parameters.
-        allowed: packages that classes may be imported from.
-        free: bytes that the backbone may take, where that is known.
-    """
-    make = named(LEARNERS, learner, "learner", allowed)
-    net = named(BACKBONES, backbone, "backbone", allowed)
-    chosen_options = _learner_options(make, learner, shape)
-    # a class of the user's need not be derived from ours
-    outputs = None if getattr(make, "wants_embedding", False) else shape.outputs
-    inferred = _network_sizes(net, backbone, shape, outputs)
-    options = options_for(net, backbone.options, "backbone", leave_out=inferred)
-    if net in BACKBONES.values():
-        _require_room(net, {**inferred, **options}, free)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model: nn.Module = net(**inferred, **options)
-        made: Learner = make(model, **chosen_options)
-    return made
-
-
-def _learner_options(make: Callable[..., Learner], learner: Component, shape: TaskShape) -> Options:
-    """Return the learner's options, with the loss that the data want; refuse one that cannot."""
-    options = options_for(make, learner.options, "learner", leave_out=("model",))
-    if not shape.is_regression:
-        return options
-    if "loss" not in options:
-        able = [n for n, each in LEARNERS.items() if "loss" in inspect.signature(each).parameters]
-        raise RecipeError(
-            f"learner.name is {learner.name!r}, which predicts classes, and the targets of the "
-            f"data are real numbers; expected a learner of regression: {', '.join(able)}. Set for "
-            "example --learner.name maml, or --data.kind classification."
-        )
-    if learner.options.get("loss", shape.loss) != shape.loss:
-        raise RecipeError(
-            f"learner.loss is {learner.options['loss']!r}, and the targets of the data are real "
-            f"numbers; expected {shape.loss!r}. Leave learner.loss out."
-        )
-    return {**options, "loss": shape.loss}
-
-
-def _network_sizes(
-    net: Callable[..., nn.Module], backbone: Component, shape: TaskShape, outputs: int | None
-) -> Options:
-    """Return the sizes of a network that follow from the data; refuse one that cannot take them."""
-    if "inputs" in inspect.signature(net).parameters:  # a plain network of numbers
-        return {"inputs": math.prod(shape.inputs), "outputs": outputs}
-    if not shape.of_images:
-        raise RecipeError(
-            f"backbone.name is {backbone.name!r}, which takes images, and the data are rows of "
-            f"{shape.inputs[0]:,} numbers; expected a network of numbers. Set --backbone.name mlp."
-        )
-    channels, height, _ = shape.inputs
-    return {"channels": channels, "image_size": height, "ways": outputs}
-
-
-def _require_room(net: Callable[..., nn.Module], options: Options, free: int | None) -> None:
-    """Raise RecipeError if the backbone cannot fit; it is counted without being allocated."""
-    smaller = "Choose a smaller backbone, or smaller images."
-    try:
-        with torch.device("meta"):
-            model = net(**options)
-        needed = sum(p.numel() * p.element_size() for p in model.parameters())
-    except (RuntimeError, OverflowError) as error:  # more numbers than a tensor can count
-        raise RecipeError(
-            f"The backbone is too large to be built ({one_line(error)}); expected one that fits "
-            f"into memory. {smaller}"
-        ) from error
-    require_memory(needed, free, f"A backbone of {needed // 4:,} parameters", smaller)

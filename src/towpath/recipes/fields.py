@@ -18,6 +18,7 @@ from towpath.backbones import BACKBONES
 from towpath.data import SETS, load_folder, load_table
 from towpath.data.feature_file import load_features
 from towpath.learners import LEARNERS
+from towpath.losses import LOSSES
 from towpath.recipes.mix import MIX
 from towpath.recipes.optimizers import OPTIMIZERS
 from towpath.recipes.recipe import COMPONENTS, SECTIONS, Probe, Recipe
@@ -30,7 +31,7 @@ Maker = Callable[..., Any]
 FOLLOWS: Mapping[str, tuple[str, ...]] = {
     "data": ("root", "path", "split", "name"),
     "backbone": ("channels", "image_size", "ways", "inputs", "outputs"),
-    "learner": ("model",),
+    "learner": ("model", "loss"),
     "optimizer": (),
     "weighter": ("prior", "cost"),
 }
@@ -53,6 +54,39 @@ class Field:
     default: str
     """its default as YAML; empty where a value is required"""
     meaning: str
+
+
+BESIDE: Mapping[str, tuple[Field, ...]] = {
+    "backbone": (
+        Field(
+            "backbone.weights",
+            "",
+            "a word or a mapping",
+            "null",
+            "pretrained parameters: a safetensors file, or {file: net.safetensors, skip: [head]} "
+            "to leave layers out",
+        ),
+        Field(
+            "backbone.frozen",
+            "",
+            "a list of words in brackets",
+            "null",
+            "layers that are neither trained nor adapted",
+        ),
+    ),
+    "learner": (
+        Field(
+            "learner.loss",
+            "",
+            "a word or a mapping",
+            "null",
+            f"one of {', '.join(LOSSES)}, with options as in {{name: cross_entropy, "
+            "label_smoothing: 0.1}; or package.module:function of your own, with --allow-import "
+            "package; by default cross_entropy for classes and mse for numbers",
+        ),
+    ),
+}
+"""options of a section that all of its components have"""
 
 
 def recipe_fields() -> list[Field]:
@@ -91,7 +125,8 @@ def _names_of(section: str) -> list[Field]:
         return [Field(name, "", "a word", default.default_factory().name, known), mix]
     if section != "optimizer":
         known = f"{known}, or package.module:Class of your own, with --allow-import package"
-    return [Field(name, "", "a word", default.default_factory().name, known)]
+    first = Field(name, "", "a word", default.default_factory().name, known)
+    return [first, *BESIDE.get(section, ())]
 
 
 def makers(section: str, own: bool = True) -> dict[str, Maker]:
@@ -108,7 +143,7 @@ def makers(section: str, own: bool = True) -> dict[str, Maker]:
         "optimizer": OPTIMIZERS,
         "weighter": {name: entry.make for name, entry in WEIGHTERS.items()},
     }
-    users: dict[str, Maker] = {
+    users: Mapping[str, Maker] = {
         "your own folder": load_folder,
         "your own table": load_table,
         "your own features": load_features,

@@ -1,4 +1,4 @@
-"""The places of a user's own data in a recipe."""
+"""The places of a user's own data and pretrained weights in a recipe."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,6 +7,7 @@ from pathlib import Path
 from towpath.data.registry import is_own_data
 from towpath.files import expanded
 from towpath.recipes.mix import MIX
+from towpath.recipes.pretrained import Pretrained
 from towpath.recipes.recipe import Recipe
 
 
@@ -24,9 +25,12 @@ def with_lasting_paths(recipe: Recipe) -> Recipe:
     elif mix:
         names = [mix] if isinstance(mix, str) else mix
         data = data.given(mix=[lasting(name) for name in names])
+    backbone, pretrained = recipe.backbone, Pretrained.of_backbone(recipe.backbone)
+    if pretrained is not None:
+        backbone = backbone.given(weights=pretrained.lasting())
     test = replace(recipe.test, also=[lasting(name) for name in recipe.test.also])
     trusted = replace(recipe.trusted, data=lasting(recipe.trusted.data))
-    return replace(recipe, data=data, test=test, trusted=trusted)
+    return replace(recipe, data=data, backbone=backbone, test=test, trusted=trusted)
 
 
 def set_label(name: str) -> str:

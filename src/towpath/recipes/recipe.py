@@ -56,6 +56,9 @@ class Trusted:
     fresh: bool = False
     """whether every mini-batch gets fresh tasks of `data`, or of the table's trusted tasks, instead
     of some of `count` that are drawn once; always so with `classes`"""
+    check: bool = True
+    """whether tasks that are drawn once are checked during training, for a weighter that aims at
+    them or judges by them: those whose labels are no better than shuffled ones are left out"""
 
     @property
     def judging(self) -> int:

@@ -25,6 +25,7 @@ from towpath.reports.sections.reached import reached_section
 from towpath.reports.sections.results import finding, results_section
 from towpath.reports.sections.running_time import time_section
 from towpath.reports.sections.theory import theory_section
+from towpath.reports.sections.trust import trust_section
 from towpath.reports.sections.weights import weights_section
 from towpath.runs.folder import RunFolder
 from towpath.runs.read_studies import read_studies
@@ -43,6 +44,7 @@ SECTIONS: tuple[Callable[[Study], Section | None], ...] = (
     time_section,
     weights_section,
     race_section,
+    trust_section,
     planner_section,
     probes_section,
     classes_section,

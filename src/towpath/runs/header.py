@@ -20,6 +20,7 @@ from towpath.runs.plain import (
     number_at,
     object_of,
 )
+from towpath.runs.trust import ALL_TRUSTED, Trust
 
 FORMAT = 1
 LAST, PREVIOUS = "last.safetensors", "previous.safetensors"
@@ -59,6 +60,8 @@ class Header:
     steps: tuple[int, ...]
     """steps that the optimiser has taken, for each parameter"""
     weighter_state: Mapping[str, Json] | None
+    trust: Trust = ALL_TRUSTED
+    """which trusted tasks are left out; all are trusted in a checkpoint that does not say"""
     # validation
     best: BestStep | None
     since_best: int
@@ -89,6 +92,8 @@ class Header:
             "training_seconds": self.training_seconds,
             "checksums": self.checksums,
         }
+        if self.trust != ALL_TRUSTED:
+            content["trust"] = self.trust.as_json()
         text = json.dumps(content)
         return {"towpath": text, "checksum": str(zlib.crc32(text.encode()))}
 
@@ -134,6 +139,9 @@ class Header:
             tasks=count_at(content, "tasks"),
             steps=tuple(step for step in steps if isinstance(step, int)),
             weighter_state=state,
+            trust=Trust.from_json(object_of(content["trust"], "the trust in tasks"))
+            if "trust" in content
+            else ALL_TRUSTED,
             best=None if best is None else _best(object_of(best, "a best step")),
             since_best=count_at(content, "since_best"),
             seconds=number_at(content, "seconds"),

@@ -129,8 +129,8 @@ class Identity:
         if changed:
             raise RecipeError(
                 f"The data of {run} have changed since it began ({', '.join(changed)}): images or "
-                "rows, classes or splits are not those it was trained with; expected the same "
-                "files. Restore the data, or train again in a new folder."
+                "rows, classes, splits or pretrained weights are not those it was trained with; "
+                "expected the same files. Restore them, or train again in a new folder."
             )
 
 

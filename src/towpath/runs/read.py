@@ -16,7 +16,7 @@ from towpath.runs.folder import CONFIG, EVALUATIONS, RunFolder
 from towpath.runs.judged import judged
 from towpath.runs.origin import check_origin
 from towpath.runs.record_file import CutOffRecordError, DamagedRecordError, read_records
-from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
+from towpath.runs.records import ProbeRecord, Record, StepRecord, TrustRecord, ValidationRecord
 from towpath.runs.run_data import Check, PlanLine, RunData
 
 
@@ -117,6 +117,8 @@ def _add(run: RunData, record: Record) -> None:
             run.checks.append(Check(record.step, score.mean, seconds, run.tasks, score.metric))
     elif isinstance(record, ProbeRecord):
         run.probes.setdefault(record.name, []).append(record)
+    elif isinstance(record, TrustRecord):
+        run.trust.append(record)
     else:
         run.events += [(record.step, event.text) for event in record.events]
         if isinstance(record, StepRecord):

@@ -1,9 +1,9 @@
 """The records of a run, one for each line of `records.jsonl`.
 
 A record is a mini-batch that was trained on (`StepRecord`), a window that could not be
-(`SkippedWindow`), a validation (`ValidationRecord`) or a plan of fixed tasks (`ProbeRecord`). Every
-line names its `kind`. Lines of towpath 0.1 do not; `record_from_json` infers it for them, here and
-nowhere else.
+(`SkippedWindow`), a validation (`ValidationRecord`), a plan of fixed tasks (`ProbeRecord`) or a
+check of the trusted tasks (`TrustRecord`). Every line names its `kind`. Lines of towpath 0.1 do
+not; `record_from_json` infers it for them, here and nowhere else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,11 @@ from towpath.runs.plain import (
 )
 from towpath.runs.plan_statistics import PlanStatistics
 from towpath.runs.scores import ScoreSummary
+from towpath.runs.trust import TrustCheck
 
 TaskInfo: TypeAlias = Mapping[str, Json]
 """description of a task: index, group, classes, mislabelled; a user's task may add to it"""
-STEP, SKIPPED, VALIDATION, PROBE = "step", "skipped", "validation", "probe"
+STEP, SKIPPED, VALIDATION, PROBE, TRUST = "step", "skipped", "validation", "probe", "trust"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +165,23 @@ class ProbeRecord:
         return content | _clock_as_json(self.clock)
 
 
+@dataclass(frozen=True, slots=True)
+class TrustRecord:
+    """A check of the trusted tasks after a step; step 0 is before training."""
+
+    step: int
+    check: TrustCheck
+    clock: Clock | None = None
+
+    def as_json(self) -> dict[str, Json]:
+        """Return the plain values from which `from_json` makes the record."""
+        content: dict[str, Json] = {"kind": TRUST, "step": self.step}
+        return content | {"trust": self.check.as_json()} | _clock_as_json(self.clock)
+
+
 WindowRecord: TypeAlias = "StepRecord | SkippedWindow"
 """the kinds of record that training on a window gives"""
-Record: TypeAlias = "StepRecord | SkippedWindow | ValidationRecord | ProbeRecord"
+Record: TypeAlias = "StepRecord | SkippedWindow | ValidationRecord | ProbeRecord | TrustRecord"
 
 
 def clocked(record: Record, clock: Clock) -> Record:
@@ -247,11 +262,17 @@ def _probe(content: JsonObject) -> ProbeRecord:
     )
 
 
+def _trust(content: JsonObject) -> TrustRecord:
+    check = TrustCheck.from_json(object_of(content["trust"], "a check of trusted tasks"))
+    return TrustRecord(count_at(content, "step"), check, _clock(content))
+
+
 READERS: Mapping[str, Callable[[JsonObject], Record]] = {
     STEP: _step,
     SKIPPED: _skipped,
     VALIDATION: _validation,
     PROBE: _probe,
+    TRUST: _trust,
 }
 
 

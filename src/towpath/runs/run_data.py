@@ -10,7 +10,7 @@ from towpath.recipes.recipe import Recipe
 from towpath.runs.confusion import Confusion
 from towpath.runs.made_with import MadeWith
 from towpath.runs.plan_statistics import PlanStatistics
-from towpath.runs.records import ProbeRecord, StepRecord
+from towpath.runs.records import ProbeRecord, StepRecord, TrustRecord
 from towpath.runs.scores import Score
 from towpath.runs.summary import Summary
 
@@ -63,6 +63,8 @@ class RunData:
     checks: list[Check] = field(default_factory=list)
     plans: list[PlanLine] = field(default_factory=list)
     probes: dict[str, list[ProbeRecord]] = field(default_factory=dict)
+    trust: list[TrustRecord] = field(default_factory=list)
+    """the checks of the trusted tasks"""
     events: list[tuple[int, str]] = field(default_factory=list)
     # weights, always relative to the mean of their mini-batch
     clean: Points = field(default_factory=list)

@@ -160,6 +160,7 @@ def _encode(checkpoint: Checkpoint, run: str) -> bytes:
         tasks=state.tasks,
         steps=state.optimizer.steps,
         weighter_state=plain,
+        trust=state.trust,
         best=None if best is None else BestStep(best.step, best.score),
         since_best=checkpoint.since_best,
         seconds=checkpoint.seconds,
@@ -202,6 +203,7 @@ def _decode(path: Path, start: TrainState, origin: Origin) -> Checkpoint:
         # every mini-batch trained on is one step of a schedule
         optimizer=replace(start.optimizer, slots=slots, steps=header.steps, taken=header.step),
         weighter_state=memory,
+        trust=header.trust,
         step=header.step,
         window=header.window,
         failures=header.failures,

@@ -14,9 +14,10 @@ from torch import Tensor
 from towpath.data import TaskShape
 from towpath.data.tables.trained import TrainedTable
 from towpath.learners import Learner, Predictor
-from towpath.recipes.components import make_learner
+from towpath.recipes.learners import make_learner
 from towpath.recipes.optimizers import make_optimizer
 from towpath.recipes.paths import set_label
+from towpath.recipes.pretrained import has_untrained, weights_content
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
 from towpath.runs.folder import RunFolder
@@ -85,7 +86,11 @@ def load(run: str | Path, allowed: Collection[str] = ()) -> TrainedLearner:
         shape=shape,
         seed=recipe.seed,
         allowed=allowed,
+        trained=True,
     )
+    identity = folder.identity()
+    if identity is not None and has_untrained(learner.model):
+        identity.check_data(weights_content(recipe.backbone), folder.path)
     learner.module.to(torch_dtype(recipe.dtype))
     params = learner.parameters()
     start = TrainState(params, make_optimizer(recipe.optimizer, params, recipe.training.steps))

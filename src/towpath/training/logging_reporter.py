@@ -98,6 +98,10 @@ class LoggingReporter:
         """Pass the decision of a race on without logging it."""
         self.other.raced(step, race)
 
+    def noted(self, step: int, note: str) -> None:
+        """Pass what was noticed on without logging it."""
+        self.other.noted(step, note)
+
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Log the mean score on the validation tasks, and each metric that it has beside it."""
         others = {f"validation/{metric.name}": score.of(metric).mean for metric in score.others}

@@ -49,6 +49,7 @@ from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
+from towpath.training.trust_check import first_record, trust_checked
 from towpath.weighters import MiniBatchWeighter
 from towpath.weighters.tensors import parted
 
@@ -207,7 +208,8 @@ def _left_by_the_last_attempt(folder: RunFolder, setup: Setup) -> Checkpoint | N
     found = load_checkpoint(folder.checkpoints, setup.start, Origin.of(folder))
     if found is None or not found.state.weighter_state:
         return found
-    weighter, remembered = setup.weighter, dict(found.state.weighter_state)
+    weighter = setup.weighter_under(found.state.trust)
+    remembered = dict(found.state.weighter_state)
     if isinstance(weighter, MiniBatchWeighter):
         remembered = weighter.memory_since_0_1(remembered, found.state.step)
         found = replace(found, state=replace(found.state, weighter_state=remembered))
@@ -247,6 +249,8 @@ def _train(
     complete = current
     try:
         if current.state.window == 0 and current.records_bytes == 0:
+            for known in first_record(setup):
+                writer.write(known)
             for probe in _probe_records(setup, current, before=-1):
                 writer.write(probe)
             complete = _after_records(current, writer)
@@ -296,14 +300,15 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
     recipe, ranks = setup.recipe, setup.ranks
     began = time.perf_counter()
     left = recipe.training.steps - now.state.step
-    window, targets = setup.window(now.state.window, left)
+    trust = now.state.trust
+    window, targets = setup.window(now.state.window, left, trust)
     state, records = train_step(
         now.state,
         window,
         objective=setup.objective,
-        weighter=setup.weighter,
+        weighter=setup.weighter_under(trust),
         targets=targets,
-        judges=setup.judges(now.state.window),
+        judges=setup.judges(now.state.window, trust),
         seed=recipe.seed,
     )
     held = parted(state.weighter_state)[1].values()
@@ -315,10 +320,17 @@ def _train_window(setup: Setup, now: Checkpoint) -> tuple[Checkpoint, list[Windo
 def _looked_at(
     setup: Setup, now: Checkpoint, before: int, reporter: Reporter
 ) -> tuple[Checkpoint, list[Record]]:
-    """Run the validation and the probes that are due after a window that began at step `before`."""
+    """Run what is due after a window that began at step `before`.
+
+    That is the check of trusted tasks, the validation and the probes.
+    """
     recipe, step = setup.recipe, now.state.step
     every = recipe.validation.every
-    records: list[Record] = []
+    left_out = now.state.trust.left_out
+    now, checks = trust_checked(setup, now, before)
+    records: list[Record] = [*checks]
+    if now.state.trust.left_out != left_out:
+        reporter.noted(step, checks[-1].check.sentence())
     if _crosses(every, before, step) or (every and step >= recipe.training.steps):
         now, validation = validated(setup, now, reporter)
         records.append(validation)

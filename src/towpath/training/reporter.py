@@ -29,6 +29,10 @@ class Reporter(Protocol):
         """Receive what a race of weighters decided in the window that ended with a step."""
         ...
 
+    def noted(self, step: int, note: str) -> None:
+        """Receive a sentence for the user on what was noticed at a step."""
+        ...
+
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Receive the score on the validation tasks, and whether it is the best so far."""
         ...
@@ -56,6 +60,9 @@ class SilentReporter:
 
     def raced(self, step: int, race: RaceRecord) -> None:
         """Ignore what a race of weighters decided."""
+
+    def noted(self, step: int, note: str) -> None:
+        """Ignore what was noticed at a step."""
 
     def validated(self, step: int, score: Score, best: bool) -> None:
         """Ignore the score on the validation tasks."""

@@ -31,13 +31,15 @@ from towpath.metrics import Metric
 from towpath.objective import Objective
 from towpath.recipes.components import (
     data_options,
-    make_learner,
     make_weighter,
 )
+from towpath.recipes.learners import make_learner
 from towpath.recipes.memory import free_memory
 from towpath.recipes.optimizers import make_optimizer
+from towpath.recipes.pretrained import weights_content
 from towpath.recipes.recipe import Recipe
 from towpath.recipes.typed import RecipeError
+from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training.device import device_named
 from towpath.training.evaluation import chosen_metric, suited_metric
 from towpath.training.place import Place, torch_dtype
@@ -47,11 +49,15 @@ from towpath.training.sets import content_of, other_sets, training_stream
 from towpath.training.state import TrainState
 from towpath.training.trusting import (
     check_judges,
+    few_targets_note,
+    first_trust,
+    repetition_notes,
     trusted_note,
     trusted_source,
     trusted_tasks,
     unjudged,
     unjudged_note,
+    without_trust,
 )
 from towpath.weighters import Race, Weighter, wants_judges, wants_targets
 from towpath.weighters.protocol import check_targets
@@ -94,7 +100,8 @@ class Setup:
         notes = [note for stream in streams for note in stream.notes]
         if unjudged(self.recipe, self.weighter) is not None:
             notes.append(unjudged_note(self.recipe))
-        notes.append(trusted_note(self.trusted))
+        notes += [trusted_note(self.trusted), *repetition_notes(self.trusted)]
+        notes += [few_targets_note(self.recipe, self.weighter), self.start.trust.unusable]
         return tuple(dict.fromkeys(filter(None, notes)))
 
     @property
@@ -104,7 +111,7 @@ class Setup:
 
     def __post_init__(self) -> None:
         """Refuse metrics that the tasks do not have, before anything is trained."""
-        loss = self.objective.loss
+        loss = self.learner.loss
         chosen_metric(self.recipe, loss)
         if isinstance(self.weighter, Race):
             suited_metric(self.weighter.metric, "weighter.metric", self.recipe, loss)
@@ -112,9 +119,15 @@ class Setup:
     @property
     def metric(self) -> Metric | None:
         """The main metric of validation and test; None for the usual one of the tasks."""
-        return chosen_metric(self.recipe, self.objective.loss)
+        return chosen_metric(self.recipe, self.learner.loss)
 
-    def window(self, position: int, mini_batches: int) -> tuple[Window, Window | None]:
+    def weighter_under(self, trust: Trust) -> Weighter:
+        """Return the weighter that plans: the run's own while its trusted tasks can be used."""
+        return without_trust(self.weighter) if trust.unusable else self.weighter
+
+    def window(
+        self, position: int, mini_batches: int, trust: Trust = ALL_TRUSTED
+    ) -> tuple[Window, Window | None]:
         """Return the tasks of a window and, for a weighter that needs them, its targets.
 
         Every weighter trains on the same trusted tasks beside each mini-batch, so that a
@@ -123,23 +136,25 @@ class Setup:
         Args:
             position: index of the window in the stream.
             mini_batches: number of mini-batches to take of it, if it has as many.
+            trust: which trusted tasks are no targets.
         """
         tasks = self.place.window(self.windows.window(position)[:mini_batches])
         if self.trusted is None:
             return tasks, None
-        chosen = [self.trusted.batch(position, t) for t in range(len(tasks))]
+        chosen = [self.trusted.batch(position, t, trust.left_out) for t in range(len(tasks))]
         both = [[*batch, *beside.trained] for batch, beside in zip(tasks, chosen, strict=True)]
-        if not wants_targets(self.weighter):
+        if not wants_targets(self.weighter_under(trust)):
             return both, None
         return both, [beside.targets for beside in chosen]
 
-    def judges(self, position: int) -> Sequence[Episode]:
+    def judges(self, position: int, trust: Trust = ALL_TRUSTED) -> Sequence[Episode]:
         """Return the trusted tasks that a weighter judges a window by; empty for other weighters.
 
         Args:
             position: index of the window in the stream.
+            trust: which trusted tasks do not judge.
         """
-        return [] if self.trusted is None else self.trusted.judges(position)
+        return [] if self.trusted is None else self.trusted.judges(position, trust.left_out)
 
     def validation_tasks(self) -> Iterator[Episode]:
         """Return an iterator over the fixed validation tasks, which are made anew each time."""
@@ -177,17 +192,11 @@ def prepare(
         workers = max(1, recipe.threads // ranks_of_this_machine())
     weighter = _made_weighter(recipe, allowed)
     train = load(recipe.data.name, root=data_root, split="train", **data_options(recipe.data))
-    content = content_of(train)
+    content, weights = content_of(train), weights_content(recipe.backbone)
     shape = shape_of(train, recipe.episodes.ways)
     free = ranks.first(lambda: free_memory(place.device))  # so that all ranks refuse or none
-    learner = make_learner(
-        recipe.backbone,
-        recipe.learner,
-        shape=shape,
-        seed=recipe.seed,
-        allowed=allowed,
-        free=free,
-    )
+    made_of = (recipe.backbone, recipe.learner)
+    learner = make_learner(*made_of, shape=shape, seed=recipe.seed, allowed=allowed, free=free)
     learner.module.to(place.device, place.dtype)
     params = {name: p.detach().clone() for name, p in learner.parameters().items()}
     other = other_sets(recipe, train, data_root)
@@ -195,20 +204,23 @@ def prepare(
     stream, mixed_in = training_stream(recipe, source.train, data_root)
     # after the streams, which say better what is wrong with ways or shots than a size does
     require_room(recipe, shape, place.dtype.itemsize, free)
+    trusted = trusted_tasks(recipe, weighter, source, place)
+    optimizer = make_optimizer(recipe.optimizer, params, recipe.training.steps)
+    trust = first_trust(recipe, weighter, trusted)
     return Setup(
         recipe=recipe,
         learner=learner,
         objective=Objective(learner, workers=workers, ranks=ranks),
         weighter=weighter,
-        start=TrainState(params, make_optimizer(recipe.optimizer, params, recipe.training.steps)),
+        start=TrainState(params, optimizer, trust=trust),
         windows=Windows(stream, recipe.training.horizon, recipe.training.meta_batch_size),
-        trusted=trusted_tasks(recipe, weighter, source, place),
+        trusted=trusted,
         validation=other.validation,
         tests=other.tests,
         probes=probe_windows(recipe, data_root, place),
         probe_weighter=probe_weighter(weighter),
         shape=shape,
-        contents={"data train": content, **mixed_in, **other.contents},
+        contents={"data train": content, **weights, **mixed_in, **other.contents},
         place=place,
         ranks=ranks,
     )

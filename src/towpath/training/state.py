@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from towpath.dynamics import OptimiserState
+from towpath.runs.trust import ALL_TRUSTED, Trust
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +31,5 @@ class TrainState:
     """mini-batch evaluations of losses and gradients"""
     tasks: int = 0
     """number of tasks trained on"""
+    # the trusted tasks that it leaves out
+    trust: Trust = ALL_TRUSTED

@@ -1,15 +1,17 @@
 """The trusted tasks of a run, as its recipe asks for them and its weighter uses them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from towpath.data import Pool, stream_of, trusted_pool
+from towpath.data.repeated import repeated
 from towpath.data.trusted import FixedTrusted, FreshTrusted, TrustedTasks, trusted_spec
 from towpath.data.trusted_classes import SetApart, all_trusted, set_apart
-from towpath.recipes.recipe import Recipe
+from towpath.recipes.recipe import Recipe, Trusted
 from towpath.recipes.rules import RULES, rules_of
 from towpath.recipes.typed import RecipeError
+from towpath.runs.trust import ALL_TRUSTED, Trust, listed, repeated_sentence
 from towpath.training.place import Place
-from towpath.weighters import Race, Weighter, wants_judges
+from towpath.weighters import Race, Uniform, Weighter, wants_judges, wants_targets
 from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.wording import amount
 
@@ -94,6 +96,91 @@ def trusted_note(trusted: TrustedTasks | None) -> str:
     )
 
 
+LARGEST = 100_000
+"""the largest trusted.count"""
+ENOUGH_TARGETS = 2
+"""a single target is no more than one task's whims"""
+
+
+def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
+    """Return whether trusted tasks are checked: where a weighter aims at them or judges by them.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter that was made of it.
+    """
+    asked = recipe.trusted
+    if not asked.count or not asked.check or unjudged(recipe, weighter) is not None:
+        return False
+    return wants_targets(weighter) or wants_judges(weighter)
+
+
+def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None) -> Trust:
+    """Return which trusted tasks are left out before training: repetitions of earlier ones.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter of the run.
+        trusted: the trusted tasks of the run.
+    """
+    if not isinstance(trusted, FixedTrusted) or not checks_trust(recipe, weighter):
+        return ALL_TRUSTED
+    return still_usable(Trust(left_out=tuple(repeated(trusted.tasks).same)), trusted, weighter)
+
+
+def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Trust:
+    """Return the trust, declared unusable if too few tasks are left or most are wrong.
+
+    Args:
+        trust: which tasks are left out.
+        trusted: the trusted tasks of the run.
+        weighter: the weighter of the run.
+    """
+    count, judging = len(trusted), trusted.judging_positions
+    left = [i for i in range(count) if i not in trust.left_out]
+    judges = sum(i in judging for i in left)
+    fallback = _name(without_trust(weighter))
+    if len(left) * 2 < count:
+        found = f"{count - len(left)} of {amount(count, 'trusted task')} are wrong or repeated"
+    elif wants_targets(weighter) and len(left) - judges < ENOUGH_TARGETS:
+        found = f"only {amount(len(left) - judges, 'trusted task')} of {count} can be aimed at"
+    elif wants_judges(weighter) and judges < ENOUGH_JUDGES:
+        found = f"only {amount(judges, 'trusted task')} of {len(judging)} can judge"
+    else:
+        return trust
+    return replace(
+        trust,
+        unusable=f"The trusted tasks are not used any more: {found}. The weighter is {fallback} "
+        "from here on. Look at these tasks, correct or replace them, and train again.",
+    )
+
+
+def without_trust(weighter: Weighter) -> Weighter:
+    """Return what a weighter that uses trusted tasks becomes where they cannot be trusted."""
+    baseline = weighter.unjudged if isinstance(weighter, Race) else None
+    return Uniform() if baseline is None or wants_targets(baseline) else baseline
+
+
+def _name(weighter: Weighter) -> str:
+    return type(weighter).__name__.lower()
+
+
+def repetition_notes(trusted: TrustedTasks | None) -> list[str]:
+    """Return sentences on trusted tasks that hold the samples of earlier ones; mostly none."""
+    if not isinstance(trusted, FixedTrusted):
+        return []
+    found = repeated(trusted.tasks)
+    notes = [repeated_sentence(found.same)] if found.same else []
+    if found.mostly:
+        notes.append(
+            f"{amount(len(found.mostly), 'trusted task')} ({listed(tuple(found.mostly))}) "
+            f"{'shares' if len(found.mostly) == 1 else 'share'} at least half of the samples with "
+            f"an earlier one: all {len(trusted)} together hold {found.samples:,} different samples "
+            f"of {found.total:,}."
+        )
+    return notes
+
+
 def check_judges(recipe: Recipe) -> None:
     """Raise RecipeError if a weighter that judges would find too few trusted tasks."""
     asked = recipe.trusted
@@ -137,5 +224,36 @@ def unjudged_note(recipe: Recipe) -> str:
         )
     return (
         f"The weighter {own.name!r} found {found}: it is {baseline} all the time. Set "
-        "trusted.count, for example to 20, to let it choose."
+        f"trusted.count, for example to 20, to let it choose; it can from {_least(asked)} on."
+    )
+
+
+def _least(asked: Trusted) -> int:
+    """Return the smallest number of trusted tasks of which enough judge and enough are left."""
+    for count in range(ENOUGH_JUDGES, LARGEST):
+        judges = replace(asked, count=count).judging
+        if judges >= ENOUGH_JUDGES and count - judges >= asked.per_batch:
+            return count
+    return LARGEST
+
+
+def few_targets_note(recipe: Recipe, weighter: Weighter) -> str:
+    """Return a sentence where trusted tasks are so few that they are trained on and aimed at.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter that was made of it.
+    """
+    asked = recipe.trusted
+    if not asked.count or asked.fresh or asked.classes or not wants_targets(weighter):
+        return ""
+    judging = asked.judging if wants_judges(weighter) else 0
+    left, enough = asked.count - judging, 2 * asked.per_batch
+    if left >= enough or unjudged(recipe, weighter) is not None:
+        return ""
+    return (
+        f"The weighter {recipe.weighter.name!r} has {amount(left, 'trusted task')} to train on and "
+        f"to aim at, {asked.per_batch} of them each time: some are both in one mini-batch, where "
+        f"they say little. From {enough} on none is. Raise trusted.count, or lower "
+        "trusted.per_batch."
     )

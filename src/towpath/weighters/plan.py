@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from towpath.control import Iteration, Status
 from towpath.dynamics import OptimiserState, State, Stepping, read_torch, write_torch
 from towpath.flat import Layout
+from towpath.objective import CurvatureUsed
 from towpath.objective.turns import evaluating
 from towpath.weighters.muted import Muted
 from towpath.weighters.plan_text import plan_html, plan_text, weights_table
@@ -99,6 +100,9 @@ class Plan:
     part_evaluations: float = 0.0
     """mini-batch evaluations on that share of the query sets"""
     buffers: BuffersMoved = field(default_factory=BuffersMoved, repr=False)
+    curvature_used: frozenset[CurvatureUsed] = frozenset()
+    """the curvature that the losses of the tasks allowed: each says why in its `message`; empty for
+    a plan that asked for none. Of several ranks each knows its own tasks'."""
     """running statistics that `apply_` writes"""
     race: RaceRecord | None = None
     """who leads and how the arms stand, of a plan of `Race`"""

@@ -79,6 +79,9 @@ def _summary(plan: "Plan") -> list[str]:
             f"({plan.part_evaluations:g} mini-batch evaluations there); the costs above are "
             "estimated on that part of every other task, training used all of it"
         )
+    for used in sorted(plan.curvature_used, key=lambda used: used.value):
+        if not used.as_asked:
+            lines.append(f"curvature: {used.value}. {used.message}")
     for i, line in enumerate(plan.history, 1):
         lines.append(
             f"iteration {i}: cost {line.cost:.6g}, predicted {line.predicted:.3g}, actual "

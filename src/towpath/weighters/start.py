@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from towpath.distributed.ranks import Ranks
 from towpath.dynamics import OptimiserState, State, Stepping, check_uniform, read_torch
 from towpath.flat import Layout
+from towpath.learners.compiled import check_not_compiled
 from towpath.objective import Evaluation
 from towpath.objective.live import LiveModel, Values
 from towpath.objective.turns import evaluating
@@ -40,6 +41,7 @@ class Start:
     @classmethod
     def of(cls, model: ModelLike, optimizer: OptimizerLike) -> "Start":
         """Read the model and the optimiser; raise a ValueError for what is not modelled."""
+        _check_no_autocast()
         with evaluating():  # not in the middle of a pass that another thread's plan makes
             params, held = _read(model, optimizer)
             live = LiveModel.of(model if isinstance(model, nn.Module) else None)
@@ -89,10 +91,22 @@ class Start:
         return here, after
 
 
+def _check_no_autocast() -> None:
+    """Raise a ValueError inside `torch.autocast`, which would round the planner's own sums."""
+    on = [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
+    if on:
+        raise ValueError(
+            f"Found torch.autocast({on[0]!r}) around a plan, which would round the planner's own "
+            f"sums to {torch.get_autocast_dtype(on[0])}; expected it around the network alone. Put "
+            "it into the task function, or into the model's forward."
+        )
+
+
 def _read(
     model: ModelLike, optimizer: OptimizerLike
 ) -> tuple[Mapping[str, Tensor], OptimiserState]:
     if isinstance(model, nn.Module) and isinstance(optimizer, torch.optim.Optimizer | Stepping):
+        check_not_compiled(model)
         return read_torch(model, optimizer)
     if isinstance(model, Mapping) and isinstance(optimizer, OptimiserState):
         if not model or not all(isinstance(p, Tensor) for p in model.values()):

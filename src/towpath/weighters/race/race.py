@@ -310,15 +310,24 @@ class Race:
         )
 
     def _look(self, heat: Heat, call: _Call, plans: Mapping[str, Plan]) -> float:
-        """Score every arm on the judges; return the work, in mini-batch evaluations."""
+        """Score every arm on the judges; return the work, in mini-batch evaluations.
+
+        Where fewer judges are left than at the look before, earlier looks are forgotten: they are
+        partly those of tasks that are not trusted any more.
+        """
         look = len(next(iter(heat.scores.values())))
         tasks = dealt(call.judges, look, self.deals)
         metric = None if self.metric == AUTO_METRIC else metric_named(self.metric)
+        said = {}
         for name, plan in plans.items():
             judged = partial(scores, call.objective, plan.params, tasks, self.deals, metric)
-            said = call.start.untouched(judged)
-            heat.scores[name].append(said.values)
-            heat.metric = said.metric
+            said[name] = call.start.untouched(judged)
+        judges = {len(one.values) for one in said.values()}
+        if any(len(row) not in judges for rows in heat.scores.values() for row in rows):
+            heat.scores = {name: [] for name in heat.scores}
+        for name, one in said.items():
+            heat.scores[name].append(one.values)
+            heat.metric = one.metric
         return FORWARD * len(tasks) * len(plans) / len(call.window[0])
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from towpath.control import Work
 from towpath.dynamics import State
-from towpath.objective import Columns, Evaluation
+from towpath.objective import Columns, CurvatureUsed, Evaluation
 from towpath.objective.live import Values
 from towpath.weighters.tow.cost import CostTasks
 from towpath.weighters.tow.part import Look
@@ -50,6 +50,8 @@ class Evaluator:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self._first: StageAnswer | None = None
+        self.curvature_used: set[CurvatureUsed] = set()
+        """which curvature the losses allowed in the evaluations so far"""
 
     def stage(
         self,
@@ -149,7 +151,10 @@ class Evaluator:
     def _ask(self, t: int, state: State, tasks: Sequence[Any], **options: Any) -> Evaluation:
         """Evaluate the objective at a state, with the random draws of stage t."""
         params = self.setting.start.layout.unflatten(state.x)
-        return self.setting.objective.evaluate(params, tasks, seed=self.setting.seeds[t], **options)
+        seed = self.setting.seeds[t]
+        here = self.setting.objective.evaluate(params, tasks, seed=seed, **options)
+        self.curvature_used |= here.curvature_used
+        return here
 
 
 def curvature_rows(w: Tensor, *, counts: bool) -> Tensor:

@@ -201,6 +201,7 @@ def _plan(
         optimizer_state=start.optimizer.after(final),
         weighter_state={"nominal": rolled.memory} if rolled.memory else {},
         buffers=BuffersMoved.between(start.buffers, buffers),
+        curvature_used=frozenset(problem.evaluator.curvature_used),
     )
 
 

@@ -1,0 +1,72 @@
+"""What a loss is: a scalar of the outputs and targets of a task, and what its outputs mean.
+
+The outputs `f` of a task are all of its numbers, whatever their shape; the loss is one scalar
+`L(f)`, usually a mean over samples. For the curvature, `R` is a factor of the Hessian of the loss
+in the outputs, `R R' = d2 L / df2`. A loss that knows a closed form of it gives one (`factor`); for
+every other loss the Hessian is computed by autograd (`towpath.curvature.output_hessian`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A factor R of the Hessian in the outputs, row by row: `R R' = count * d2 L / df2`."""
+
+    rows: Tensor
+    """the outputs cut into rows `[n, C]` that the Hessian does not couple, with their graph"""
+    times: Callable[[Tensor], Tensor]
+    """e `[n, C]` -> R e `[n, C]`"""
+    count: int
+    """what the squares of backward passes with cotangent `R e` are divided by"""
+
+
+class Loss(ABC):
+    """The loss of a task; a new one implements `value`."""
+
+    name: str
+    """its name in recipes and messages"""
+    classifies: bool = False
+    """whether integer targets are classes with their scores in dimension 1: they have accuracies"""
+    regresses: bool = False
+    """whether targets are numbers that the outputs should equal: they have an R2"""
+
+    @abstractmethod
+    def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss, a scalar, usually the mean over everything."""
+
+    def curved(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the scalar whose Hessian in the outputs is the curvature's: the loss itself.
+
+        A loss may give another one that equals it for all outputs that it accepts.
+        """
+        return self.value(outputs, targets)
+
+    def factor(self, outputs: Tensor, targets: Tensor) -> Factor | None:  # noqa: ARG002
+        """Return a factor of the Hessian in closed form; None where autograd has to compute it."""
+        return None
+
+    def rows(self, outputs: Tensor) -> Tensor:
+        """Return outputs of any shape as one sample a row `[n, C]`."""
+        if self.classifies:
+            return class_rows(outputs)
+        return outputs.reshape(outputs.shape[0], -1) if outputs.ndim else outputs.reshape(1, 1)
+
+    def predictions(self, outputs: Tensor) -> Tensor:
+        """Return what people read of the outputs: the outputs, or the probabilities of classes."""
+        return outputs
+
+    def __repr__(self) -> str:
+        """Return the name of the loss."""
+        return f"<loss {self.name}>"
+
+
+def class_rows(outputs: Tensor) -> Tensor:
+    """Return the class scores of each sample in a row: they are in dimension 1, or the only one."""
+    if outputs.ndim == 1:
+        outputs = outputs[None]
+    return outputs.movedim(1, -1).reshape(-1, outputs.shape[1])

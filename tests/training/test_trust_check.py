@@ -1,0 +1,176 @@
+"""Wrong trusted tasks in runs: found, named, left out; harmless where most are wrong."""
+
+import math
+
+import pytest
+
+from towpath.data.trusted import FixedTrusted
+from towpath.runs.read import read_run
+from towpath.runs.trust import ALL_TRUSTED, Trust
+from towpath.training import Recipe, resume, train, trust_check
+from towpath.training.doubt import Doubt
+from towpath.training.setup import prepare
+from towpath.training.trust_check import check_due
+from towpath.training.trusting import first_trust, still_usable
+
+from .runs import TINY, Killed, Silent, Stopping, outcome, records, run
+
+SCRIPTS = ["Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Coptic", "Asomtavruli"]
+LEARNING = {
+    **TINY,
+    "data": {"name": "glyphs", "drawings": 8, "scripts": SCRIPTS},
+    "episodes": {"ways": 5, "shots": 1, "query": 5},
+    "backbone": {"name": "mlp", "hidden": [32]},
+    "optimizer": {"name": "adam", "meta_lr": 0.001},
+    "training": {"steps": 24, "horizon": 2, "meta_batch_size": 6, "checkpoint_every": 6},
+    "validation": {"tasks": 2, "every": 0},
+}
+"""glyphs of seven scripts and 25 queries a task: enough to tell right labels from wrong ones"""
+
+
+def learning(weighter="opus", **trusted) -> Recipe:
+    trusted = {"count": 20, "per_batch": 1, "label_noise": 0.4, **trusted}
+    return Recipe.of({**LEARNING, "weighter": {"name": weighter}, "trusted": trusted})
+
+
+class Noting(Silent):
+    """A reporter that keeps what it is told."""
+
+    def __init__(self):
+        self.notes = []
+
+    def noted(self, step, note):
+        self.notes.append((step, note))
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """A run with wrong trusted tasks, and what its user was told."""
+    path, reporter = tmp_path_factory.mktemp("trust") / "checked", Noting()
+    train(path, learning(), reporter)
+    return path, reporter.notes
+
+
+def fixed(recipe: Recipe) -> FixedTrusted:
+    found = prepare(recipe).trusted
+    assert isinstance(found, FixedTrusted)
+    return found
+
+
+def wrong_ones(recipe: Recipe) -> set[int]:
+    return {i for i, task in enumerate(fixed(recipe).tasks) if task.info["mislabelled"]}
+
+
+def test_checks_are_at_doubling_steps_wherever_windows_end():
+    assert [s for s in range(5, 200, 5) if check_due(s - 5, s)] == [10, 20, 40, 80, 160]
+    assert [s for s in range(7, 100, 7) if check_due(s - 7, s)] == [14, 21, 42, 84]
+    assert not check_due(20, 20)  # a window that was skipped
+
+
+def test_wrong_trusted_tasks_are_left_out_and_right_ones_are_not(checked):
+    path, notes = checked
+    first, second = read_run(path).trust
+    assert (first.step, second.step) == (10, 20)
+    assert first.check.trust.left_out == ()  # one check is not enough
+    left_out, wrong = {*second.check.trust.left_out}, wrong_ones(learning())
+    assert left_out <= wrong
+    assert len(left_out) >= 0.7 * len(wrong)
+    assert {*second.check.named} == left_out
+    assert all(": " in words for words in second.check.named.values())
+    ((step, note),) = notes
+    assert step == 20
+    assert note == second.check.sentence()
+    assert f"{len(left_out)} trusted tasks of 20" in note
+
+
+def test_a_task_that_is_left_out_is_trained_on_and_not_aimed_at(checked):
+    path, _ = checked
+    setup, trust = prepare(learning()), read_run(path).trust[-1].check.trust
+    assert isinstance(setup.trusted, FixedTrusted)
+    out = {id(setup.trusted.tasks[i]) for i in trust.left_out}
+    aimed = lambda trust: {  # noqa: E731
+        id(task)
+        for n in range(60)
+        for batch in setup.window(n, 2, trust)[1] or []
+        for task in batch
+    }
+    assert not aimed(trust) & out
+    assert out < aimed(ALL_TRUSTED)
+    for n in range(20):
+        assert all(len(batch) == 1 for batch in setup.window(n, 2, trust)[1] or [[]])
+        same = setup.window(n, 2, trust)[0], setup.window(n, 2)[0]
+        infos = [[[task.info for task in batch] for batch in window] for window in same]
+        assert infos[0] == infos[1]
+
+
+def test_a_killed_run_goes_on_with_the_same_doubts(checked, tmp_path):
+    path, _ = checked
+    for stop in (15, 22):  # suspects, then tasks that are left out
+        out = tmp_path / f"stopped{stop}"
+        with pytest.raises(Killed):
+            train(out, learning(), Stopping(stop, Killed))
+        resume(out, Silent())
+        assert outcome(out) == outcome(path)
+
+
+def test_clean_trust_trains_as_without_a_check(tmp_path):
+    clean = run(tmp_path / "clean", learning(label_noise=0.0))
+    unchecked = run(tmp_path / "unchecked", learning(label_noise=0.0, check=False))
+    assert not read_run(unchecked).trust
+    assert [r.check.trust.left_out for r in read_run(clean).trust] == [(), ()]
+    kept = [line for line in records(clean) if line["kind"] != "trust"]
+    assert kept == records(unchecked)
+
+
+def test_a_weighter_that_uses_no_trust_checks_none(tmp_path):
+    assert not read_run(run(tmp_path / "uniform", learning("uniform"))).trust
+
+
+@pytest.mark.parametrize("weighter", ["opus", "auto"])
+def test_training_is_uniform_once_most_trusted_tasks_are_doubted(weighter, tmp_path, monkeypatch):
+    everything = Doubt(tuple(range(20)), math.nan)
+    monkeypatch.setattr(trust_check, "doubted", lambda *_: everything)
+    reporter = Noting()
+    train(tmp_path / "whole", learning(weighter), reporter)
+    ((step, note),) = reporter.notes
+    assert step == 20
+    assert "20 of 20 trusted tasks are wrong or repeated. The weighter is uniform" in note
+    lines = [line for line in records(tmp_path / "whole") if line["kind"] == "step"]
+    later = [line["weights"] for line in lines if line["step"] > 20]
+    assert len(later) == 4
+    assert all(weights == pytest.approx([1 / 7] * 7) for weights in later)
+    out = tmp_path / "stopped"
+    with pytest.raises(Killed):
+        train(out, learning(weighter), Stopping(22, Killed))
+    resume(out, Silent())
+    assert outcome(out) == outcome(tmp_path / "whole")
+
+
+def test_identical_trusted_tasks_count_once_and_are_not_used_if_too_few_differ():
+    recipe = learning("tow-targets", label_noise=0.0)
+    setup = prepare(recipe)
+    tasks = list(fixed(recipe).tasks)
+    twice = FixedTrusted([*tasks[:8], *tasks[:4]], 1, 0)
+    trust = first_trust(recipe, setup.weighter, twice)
+    assert trust == Trust(left_out=(8, 9, 10, 11))
+    same = first_trust(recipe, setup.weighter, FixedTrusted(tasks[:1] * 6, 1, 0))
+    assert "5 of 6 trusted tasks are wrong or repeated" in same.unusable
+    assert first_trust(recipe, prepare(learning("uniform")).weighter, twice) == ALL_TRUSTED
+
+
+def test_trust_is_unusable_where_too_few_targets_or_judges_are_left():
+    auto = prepare(learning("auto", count=9))
+    assert isinstance(auto.trusted, FixedTrusted)
+    assert list(auto.trusted.judging_positions) == [6, 7, 8]
+    one_left = still_usable(Trust(left_out=(7, 8)), auto.trusted, auto.weighter)
+    assert "only 1 trusted task of 3 can judge. The weighter is uniform" in one_left.unusable
+    assert not still_usable(Trust(left_out=(0, 8)), auto.trusted, auto.weighter).unusable
+    opus = prepare(learning(count=3))
+    assert isinstance(opus.trusted, FixedTrusted)
+    few = still_usable(Trust(left_out=(0,)), opus.trusted, opus.weighter)
+    assert not few.unusable
+    two = FixedTrusted(opus.trusted.tasks[:2], 1, 0)
+    assert (
+        "only 1 trusted task of 2 can be aimed at"
+        in still_usable(Trust(left_out=(0,)), two, opus.weighter).unusable
+    )
