@@ -45,11 +45,13 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), namespace)
 
 
-def test_the_first_commands_of_the_readme_run_as_they_stand(tmp_path, monkeypatch, capsys):
+def test_the_commands_of_the_readme_run_as_they_stand(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOWPATH_DATA", raising=False)  # they need nothing that is not built in
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shell = text.split("## From the command line")[1].split("```bash\n")[1].split("```")[0]
+    section = text.split("## From the command line")[1].split("\n## ")[0]
+    shell = section.split("```bash\n")[1].split("```")[0]
+    assert section.count("```") == 2, "every example runs"
     commands = [shlex.split(line, comments=True) for line in shell.splitlines()]
     assert {words[1] for words in commands} >= {"compare", "train", "report", "audit"}
     for program, *argv in commands:

@@ -21,6 +21,7 @@ from towpath.cli import (
     audit,
     bench,
     compare,
+    completion,
     data,
     demo,
     evaluate,
@@ -55,6 +56,7 @@ COMMANDS = (
     recipes,
     weighters,
     data,
+    completion,
 )
 """In the order in which `towpath --help` lists them."""
 

@@ -120,6 +120,7 @@ class WandbLogger:
             resume="allow",
             dir=str(run.folder),
             config=dict(run.recipe.as_mapping()),
+            settings=wandb.Settings(console="off"),  # stdout stays ours: it may be JSON
         )
 
     def log(self, values: Mapping[str, float], step: int) -> None:
