@@ -41,8 +41,8 @@ def draw_task(generator: torch.Generator, *, wrong: bool = False) -> Task:
 
 def logits(model: nn.Module, params: Params, task: Task) -> Tensor:
     """Return minus the squared distances of the query set to the prototypes of the support set."""
-    support = functional_call(model, params, (task.support_x,))
-    query = functional_call(model, params, (task.query_x,))
+    support = functional_call(model, dict(params), (task.support_x,))
+    query = functional_call(model, dict(params), (task.query_x,))
     prototypes = torch.stack([support[task.support_y == c].mean(0) for c in range(WAYS)])
     return -torch.cdist(query, prototypes).square()
 

@@ -49,7 +49,7 @@ def main() -> tuple[tp.Plan, float]:
     optimizer = torch.optim.Adam(model[1].parameters(), lr=2e-2)
 
     def answer(params: Mapping[str, Tensor], task: Task) -> Task:  # towpath
-        return functional_call(model, params, (task[0],)), task[1]  # towpath
+        return functional_call(model, dict(params), (task[0],)), task[1]  # towpath
 
     objective = tp.Objective.from_function(answer, loss="cross_entropy")  # towpath
     windowed = tp.Windowed(tp.TOW.towards_targets(), objective, model, optimizer)  # towpath

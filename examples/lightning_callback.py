@@ -24,7 +24,7 @@ Task = tuple[Tensor, Tensor]
 class TowpathCallback(L.Callback):
     """Plans the weights of the tasks of `horizon` batches and trains on them."""
 
-    def __init__(self, weighter: Any, trusted: Sequence[Task], loss: str, horizon: int = 5) -> None:
+    def __init__(self, weighter: Any, trusted: Sequence[Task], loss: Any, horizon: int = 5) -> None:
         self.weighter, self.trusted, self.loss, self.horizon = weighter, trusted, loss, horizon
         self.plans: list[tp.Plan] = []
 
@@ -33,7 +33,7 @@ class TowpathCallback(L.Callback):
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         def answer(params: Mapping[str, Tensor], task: Task) -> Task:
-            return functional_call(pl_module, params, (task[0],)), task[1]
+            return functional_call(pl_module, dict(params), (task[0],)), task[1]
 
         objective = tp.Objective.from_function(answer, loss=self.loss)
         optimizer = trainer.optimizers[0]
@@ -79,7 +79,7 @@ def main() -> TowpathCallback:
     L.seed_everything(0, verbose=False)
     generator = torch.Generator().manual_seed(0)
     batches = [[measure(generator, wrong=i < WRONG) for i in range(TASKS)] for _ in range(BATCHES)]
-    loader = DataLoader(batches, batch_size=None)
+    loader: Any = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]  # a list will do
     trusted = [measure(generator) for _ in range(3)]
     callback = TowpathCallback(tp.TOW.towards_targets(), trusted, "mse")
     trainer = L.Trainer(

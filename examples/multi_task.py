@@ -1,4 +1,4 @@
-"""Multi-task learning with two losses on one shared body: towpath adds 6 lines to the loop.
+"""Multi-task learning with two losses on one shared body: towpath adds 7 lines to the loop.
 
 Objects are to be classified and their distance to be measured, from the same inputs. Five cameras
 give a task of each kind in every mini-batch, and one of them is mounted wrongly. Lines that towpath
@@ -58,7 +58,8 @@ def main() -> tuple[tp.Plan, float, float]:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
     def answer(params: Mapping[str, Tensor], task: Task) -> tuple[Tensor, Tensor, str]:  # towpath
-        return functional_call(model, params, (task.x, task.head)), task.y, task.head  # towpath
+        output = functional_call(model, dict(params), (task.x, task.head))  # towpath
+        return output, task.y, task.head  # towpath
 
     objective = tp.Objective.from_function(answer, loss=LOSSES)  # towpath
     windowed = tp.Windowed(tp.TOW.towards_targets(), objective, model, optimizer)  # towpath

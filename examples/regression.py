@@ -33,7 +33,7 @@ def main() -> tuple[tp.Plan, float]:
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
 
     def answer(params: Mapping[str, Tensor], task: Task) -> Task:  # towpath
-        return functional_call(model, params, (task[0],)), task[1]  # towpath
+        return functional_call(model, dict(params), (task[0],)), task[1]  # towpath
 
     objective = tp.Objective.from_function(answer, loss="mse")  # towpath
     stepping = tp.Stepping(optimizer, clip_norm=1.0, scheduler=scheduler)  # towpath

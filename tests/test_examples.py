@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from examples import few_shot, frozen_backbone, multi_task, regression, sine
 
-LOOPS = {"few_shot": 6, "frozen_backbone": 6, "multi_task": 6, "regression": 7}
+LOOPS = {"few_shot": 6, "frozen_backbone": 6, "multi_task": 7, "regression": 7}
 EXAMPLES = Path(inspect.getfile(sine)).parent
 
 

@@ -40,6 +40,7 @@ NEEDS_NOTHING = {
     ("demo",),  # `make demo`
     ("bench",),
     ("recipes", "list"),
+    ("recipes", "fields"),
     ("weighters", "list"),
     ("data", "list"),
     ("data", "verify"),

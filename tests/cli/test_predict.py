@@ -69,6 +69,8 @@ def test_a_learner_says_itself_whether_it_wants_an_embedding():
     assert {name for name, kind in LEARNERS.items() if kind.wants_embedding} == {
         "protonet",
         "proto-maml",
+        "ridge",
+        "bayesian-taml",
     }
 
 

@@ -17,8 +17,8 @@ from towpath.runs.read import read_run
 from towpath.runs.records import StepRecord
 from towpath.theory import weight_deviation
 
-SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "episodes"]
-SECTIONS += ["theory", "made"]
+SECTIONS = ["results", "curves", "reached", "time", "weights", "planner", "probes", "classes"]
+SECTIONS += ["episodes", "theory", "made"]
 
 
 def build(paths, out, **options):

@@ -115,6 +115,7 @@ def test_what_is_better_depends_on_the_metric(folders, metric, good):
     assert table.rows[1][2] == Cell("+0.250 ±0.000", "good" if good else "bad")
     words = finding(study)
     if good:
-        assert words.startswith("tow comes to R2 1.250, uniform to 1.000: +0.250 ±0.000, over")
+        assert words.startswith("Use tow for this data: +0.250 ±0.000 of R2 on omniglot over 100")
     else:
-        assert words.startswith("Nothing beats uniform; the nearest is tow: +0.250")
+        assert words.startswith("Stay with uniform: no weighter is better than it beyond noise")
+        assert "nearest: tow, +0.250" in words

@@ -59,4 +59,5 @@ def test_trust_that_cannot_be_used_is_said_in_the_chapter(study):
     section(study, (20, check))
     chapter = study_chapter(study, lambda _: "no pictures")
     (found,) = [each for each in chapter.sections if each.name == "trust"]
+    assert isinstance(found.blocks[0], Note)
     assert found.blocks[0].text.endswith("Nothing is used.")

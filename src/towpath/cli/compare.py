@@ -149,6 +149,8 @@ def go_on_comparing(
     if incomplete is not None:
         raise incomplete
     say(console, f"The comparison is in {out}")
+    if (advice := result.advice) is not None:
+        say(console, f"Advice: {advice.sentence()}")
     return result
 
 

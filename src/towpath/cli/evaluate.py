@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
         "evaluate",
         "Scores of a run on fixed test tasks, with 95% intervals. --episodes.shots and the like "
         "test on other tasks than those it was trained for.",
-        "towpath evaluate runs/quick-tow-seed0 --tasks 100 --episodes.shots 5",
+        "towpath evaluate runs/quick-tow-seed0 --tasks 100 --episodes.shots 3",
         run,
     )
     parser.add_argument("folder", metavar="RUN")
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         output = Output(Path(arguments.classes), arguments.force, option="--classes")
         output.check()
     trained = load(path, call.allowed)
-    recipe = _with_tasks(trained.recipe, arguments.overrides)
+    recipe = _with_tasks(trained.recipe, arguments.overrides, arguments.known_options)
     recipe = replace(recipe, validation=replace(recipe.validation, every=0))
     require_in_place(RunFolder.open(path), recipe)
     setup = prepare(replace(recipe, probes=[]), call.data_root, call.allowed)
@@ -102,20 +102,28 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     say(console, f"normalisation: {policy}")
 
 
-def _with_tasks(recipe: "Recipe", overrides: Sequence[tuple[str, str]]) -> "Recipe":
-    """Return the recipe with other test tasks, as `--episodes.NAME VALUE` gives them."""
+def _with_tasks(
+    recipe: "Recipe", overrides: Sequence[tuple[str, str]], options: Sequence[str]
+) -> "Recipe":
+    """Return the recipe with other test tasks, as `--episodes.NAME VALUE` gives them.
+
+    Args:
+        recipe: the recipe of the run.
+        overrides: names and values from the command line.
+        options: what else the command takes, for a hint at a mistyped one.
+    """
     from towpath.recipes.reading import overridden
     from towpath.recipes.recipe import Recipe
     from towpath.recipes.typed import plain_value
 
     mapping = recipe.as_mapping()
-    known = [f"episodes.{name}" for name in SHAPE_OF_TASKS]
+    known = [f"--episodes.{name}" for name in SHAPE_OF_TASKS]
     for dotted, word in overrides:
-        if dotted not in known:
+        if f"--{dotted}" not in known:
             raise UsageError(
-                f"towpath evaluate found --{dotted}; expected one of --{', --'.join(known)}: test "
+                f"towpath evaluate found --{dotted}; expected one of {', '.join(known)}: test "
                 "tasks have right labels, and the rest of the recipe is that of the run."
-                f"{nearest(dotted, known)}"
+                f"{nearest(f'--{dotted}', [*options, *known])}"
             )
         mapping = dict(overridden(mapping, dotted, plain_value(word)))
     return Recipe.of(mapping)

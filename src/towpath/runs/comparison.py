@@ -12,6 +12,7 @@ from pathlib import Path
 from towpath.files import write
 from towpath.metrics import Metric, metric_named
 from towpath.recipes.typed import RecipeError
+from towpath.runs.advice import Advice, Candidate, Setting, advised
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.differences import SeedDifferences
 from towpath.runs.plain import (
@@ -134,6 +135,20 @@ class Comparison:
         """Return the main metric of a test set."""
         return self.runs[0].summary.test[test].metric
 
+    @property
+    def advice(self) -> Advice | None:
+        """Which weighter to use by the first test set; None where nothing can be compared."""
+        for test in self.tests[:1]:
+            metric = self.metric(test)
+            tasks = self.runs[0].summary.test[test].tasks
+            found = [
+                Candidate(label, own[test].pooled, len(own[test].seeds), own[test].ahead(metric))
+                for label, own in self.differences.items()
+                if test in own
+            ]
+            return advised(found, Setting(self.baseline, test, metric, tasks))
+        return None
+
     def other_metrics(self, test: str) -> list[Metric]:
         """Return the metrics of a test set beside the main one."""
         return list(
@@ -155,6 +170,9 @@ class Comparison:
             },
             "intervals": {label: dict(sets) for label, sets in self.intervals.items()},
         }
+        if (advice := self.advice) is not None:
+            # for readers of the file: it follows from the differences
+            content["advice"] = {"weighter": advice.weighter, "sentence": advice.sentence()}
         if self.others:
             content["others"] = {
                 label: {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from towpath.metrics import Metric
 from towpath.runs.plain import Json, JsonObject, figure_at, object_of
 from towpath.runs.task_values import Array, TaskValues, defined_in_all, half_width
 
@@ -77,6 +78,10 @@ class SeedDifferences:
             paired_difference(by_task, np.zeros_like(by_task)),
             {seed: paired_difference(row, np.zeros_like(row)) for seed, row in rows.items()},
         )
+
+    def ahead(self, metric: Metric) -> int:
+        """Return in how many seeds the first method is the better one by a metric."""
+        return sum(metric.goodness(one.mean) > 0 for one in self.seeds.values())
 
     def as_json(self) -> dict[str, Json]:
         """Return the plain values from which `from_json` makes the differences."""

@@ -25,6 +25,8 @@ class WeighterResult:
     difference: PairedDifference | None
     """difference from the baseline on the same tasks and seeds; None for the baseline itself"""
     paired_seeds: int
+    ahead: int = 0
+    """in how many of these seeds it is better than the baseline"""
     left_out: int = 0
     """number of the tasks on which the metric is undefined"""
 
@@ -66,6 +68,7 @@ def results(study: Study, test: str, metric: Metric | None = None) -> dict[str, 
             tasks=len(scores[0].values),
             difference=None if differences is None else differences.pooled,
             paired_seeds=0 if differences is None else len(differences.seeds),
+            ahead=0 if differences is None else differences.ahead(scores[0].metric),
             left_out=scores[0].left_out,
         )
     return found

@@ -8,6 +8,7 @@ from towpath.reports.methods import label_method
 from towpath.reports.number_text import figure_text, interval_text, number, p_text, score_text
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
+from towpath.runs.advice import Candidate, Setting, advised
 from towpath.runs.costs import costs
 from towpath.runs.results import WeighterResult, other_metrics, results, test_sets
 from towpath.runs.study import Study
@@ -15,35 +16,20 @@ from towpath.wording import seconds_text
 
 
 def finding(study: Study) -> str:
-    """Return one sentence on how the best weighter compares with the baseline."""
+    """Return the advice of a comparison, or one sentence on a study without one."""
     for test in test_sets(study)[:1]:
         found = results(study, test)
         base = found.get(study.baseline)
-        others = [r for r in found.values() if r.difference is not None]
-        if base is None or not others:
-            continue
-        metric = base.metric
-        best = max(others, key=_gain)
-        difference = best.difference
-        assert difference is not None
-        # a number without a per cent sign does not say what it is
-        name = "" if metric.percent else f"{metric.words} "
-        points = " points" if metric.percent else ""
-        seeds = f"{best.paired_seeds} seed{'s' if best.paired_seeds != 1 else ''}"
-        where = f"over {best.tasks} test tasks and {seeds}"
-        if not difference.excludes_zero:
-            return (
-                f"No weighter differs clearly from {study.baseline} "
-                f"({name}{score_text(base.mean, metric)}) {where}."
-            )
-        gap = interval_text(difference.mean, difference.interval, metric, sign=True)
-        gap = f"{gap}{points}, {where}"
-        if _gain(best) < 0:
-            return f"Nothing beats {study.baseline}; the nearest is {best.label}: {gap}."
-        return (
-            f"{best.label} comes to {name}{score_text(best.mean, metric)}, {study.baseline} to "
-            f"{score_text(base.mean, metric)}: {gap}."
-        )
+        candidates = [
+            Candidate(r.label, r.difference, r.paired_seeds, r.ahead)
+            for r in found.values()
+            if r.difference is not None
+        ]
+        if base is not None:
+            setting = Setting(study.baseline, test, base.metric, base.tasks)
+            advice = advised(candidates, setting)
+            if advice is not None:
+                return advice.sentence()
     return _alone(study)
 
 
