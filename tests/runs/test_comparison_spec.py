@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from tests.training.runs import Silent, tiny
 from towpath.recipes.component import Component
 from towpath.recipes.typed import RecipeError
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, Contestant, is_comparison
+from towpath.runs.folder import CONFIG
 from towpath.training import train
 
 SHORT = {"training": {"steps": 2, "horizon": 2, "meta_batch_size": 2}, "test": {"tasks": 2}}
@@ -82,3 +84,18 @@ def test_another_run_under_the_name_of_one_is_refused(tmp_path):
     uniform.folder.path.rename(random.folder.path)
     with pytest.raises(RecipeError, match=r"holds another run than its name says \(weighter.name"):
         spec.check_place(spec.run(random.contestant, 0))
+
+
+def test_a_run_of_a_release_with_fewer_fields_is_the_same_run(tmp_path):
+    spec = ComparisonSpec.new(tmp_path, tiny(**SHORT), ["uniform"], [0])
+    (uniform,) = spec.runs()
+    train(uniform.folder.path, uniform.recipe, Silent())
+    config = uniform.folder.path / CONFIG
+    older = yaml.safe_load(config.read_text())
+    del older["test"]["metric"]  # has its default
+    config.write_text(yaml.safe_dump(older))
+    spec.check_place(spec.run(uniform.contestant, 0))  # reads it again
+    older["episodes"]["query"] += 1
+    config.write_text(yaml.safe_dump(older))
+    with pytest.raises(RecipeError, match=r"than its name says \(episodes.query differ"):
+        spec.check_place(spec.run(uniform.contestant, 0))

@@ -205,7 +205,7 @@ def test_with_one_judge_a_race_is_uniform_and_says_so():
     assert isinstance(few.weighter, Race)
     (note,) = few.notes
     assert "1 of 3 trusted tasks to judge by" in note
-    assert prepare(raced()).notes == ()
+    assert not any("to judge by" in note for note in prepare(raced()).notes)
 
 
 @pytest.mark.parametrize("baseline", ["opus", "trusted-only"])

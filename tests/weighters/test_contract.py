@@ -5,6 +5,7 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, ClassVar
 
 import pytest
@@ -486,7 +487,7 @@ def test_the_chosen_cases_cover_every_pair_of_parts():
 )
 def test_planning_works_on_the_librarys_parts(learner, backbone, optimiser):
     chosen = Component(learner)
-    if learner != "protonet":
+    if "adaptation_steps" in signature(LEARNERS[learner]).parameters:
         chosen = chosen.given(adaptation_steps=1, inner_lr=0.05)
     network, shape = Component(backbone, SIZES[backbone]), TaskShape((1, 16, 16), 2)
     made_learner = make_learner(network, chosen, shape=shape, seed=0)

@@ -398,7 +398,7 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("a bare function", plan_with(objective=linear), ("function", "expected a tp.Objective")),
     ("no function", lambda: tp.Objective.from_function(3), ("int", "expected a function")),
     ("no learner", lambda: tp.Objective(linear), ("function", "from_function")),
-    ("unknown loss", lambda: tp.Objective.from_function(linear, loss="l2"), ("'l2'", "'mse'")),
+    ("unknown loss", lambda: tp.Objective.from_function(linear, loss="l2"), ("'l2'", "mse")),
     ("model is text", plan_with(model="net"), ("type str", "expected an nn.Module")),
     ("dict with torch.optim", plan_with(model=PROBLEM.params), ("type dict", "tp.Adam(lr=...)")),
     ("module with state", plan_with(optimizer=PROBLEM.state), ("Holder", "torch.optim object")),

@@ -1,6 +1,7 @@
 """`apply_` leaves running statistics as T steps of torch would, and plans leave them alone."""
 
 import copy
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -140,11 +141,11 @@ def test_every_pass_of_an_inner_loop_counts(workers):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_learns_statistics_whatever_the_workers(name):
-    passes = {"protonet": 2, "proto-maml": 4}.get(name, 3)
+    passes = {"protonet": 2, "ridge": 2, "proto-maml": 4, "abml": 3 * 5}.get(name, 3)  # 5 samples
     found = []
     for workers in (1, 2):
-        outputs = 2 if name not in ("protonet", "proto-maml") else 5
-        options = {} if name == "protonet" else {"adaptation_steps": 2}
+        outputs = 5 if LEARNERS[name].wants_embedding else 2
+        options = {} if name in ("protonet", "ridge") else {"adaptation_steps": 2}
         learner = LEARNERS[name](network(nn.BatchNorm1d(6), outputs), **options)
         optimizer = torch.optim.SGD(learner.module.parameters(), lr=0.01)
         objective = tp.Objective(learner, workers=workers)
@@ -241,8 +242,19 @@ def test_a_module_registered_twice_trains_as_in_torch(way, weighter):
     torch.optim.SGD(model.parameters(), lr=0.1)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_takes_a_module_registered_twice(name):
+BY_LAYER = ("mt-net", "bayesian-taml")
+"""learners that treat each layer by itself"""
+
+
+@pytest.mark.parametrize("name", BY_LAYER)
+def test_a_learner_that_treats_each_layer_by_itself_refuses_one_registered_twice(name):
+    make: Callable[..., tp.learners.Learner] = LEARNERS[name]
+    with pytest.raises(ValueError, match="shares its weight or bias with another one; expected"):
+        make(Twice().to(F64))
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in BY_LAYER])
+def test_every_other_learner_takes_a_module_registered_twice(name):
     torch.manual_seed(0)
     options = {"head": "head"} if LEARNERS[name] is ANIL else {}
     learner = LEARNERS[name](Twice().to(F64), **options)

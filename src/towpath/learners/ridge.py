@@ -31,9 +31,10 @@ class ModelWithRidge(nn.Module):
     def __init__(self, model: nn.Module, regulariser: float, scale: float) -> None:
         super().__init__()
         self.model = model
-        self.log_lambda = nn.Parameter(torch.tensor(math.log(regulariser)))
-        self.scale = nn.Parameter(torch.tensor(scale))
-        self.bias = nn.Parameter(torch.tensor(0.0))
+        dtype = next((p.dtype for p in model.parameters()), None)
+        self.log_lambda = nn.Parameter(torch.tensor(math.log(regulariser), dtype=dtype))
+        self.scale = nn.Parameter(torch.tensor(float(scale), dtype=dtype))
+        self.bias = nn.Parameter(torch.tensor(0.0, dtype=dtype))
 
     def forward(self, x: Tensor) -> Tensor:
         """Call the embedding; the numbers of the regression have no part in it."""

@@ -6,9 +6,10 @@ states: one that was moved there from elsewhere is refused.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -198,10 +199,18 @@ class ComparisonSpec:
             return
         weighter = run.contestant.component.as_mapping()
         expected = {**self.plain_recipe, "weighter": weighter, "seed": run.seed}
-        other = differences(expected, found)
+        other = differences(_completed(expected), _completed(found))
         if other:
             raise RecipeError(
                 f"{folder.path} holds another run than its name says ({', '.join(other)} differ "
                 f"from {self.path / SPEC}); expected the weighter {run.contestant.label} with seed "
                 f"{run.seed}. Move the folders back, or delete this one to run it again."
             )
+
+
+def _completed(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a recipe with the defaults of the fields that one of an older release lacks."""
+    try:
+        return Recipe.of(recipe).as_mapping()
+    except RecipeError:
+        return recipe
