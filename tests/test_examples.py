@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from examples import few_shot, frozen_backbone, regression, sine
+from examples import few_shot, frozen_backbone, multi_task, regression, sine
 
-LOOPS = {"few_shot": 6, "frozen_backbone": 6, "regression": 7}
+LOOPS = {"few_shot": 6, "frozen_backbone": 6, "multi_task": 7, "regression": 7}
 EXAMPLES = Path(inspect.getfile(sine)).parent
 
 
@@ -39,6 +39,14 @@ def test_a_regression_loop_turns_away_from_wrong_sensors():
     plan, error = regression.main()
     wrong, clean = plan.weights[:, : regression.WRONG], plan.weights[:, regression.WRONG :]
     assert wrong.mean() < 0.5 * clean.mean()
+    assert error < 0.5
+
+
+def test_two_losses_in_one_loop_turn_away_from_the_wrong_camera():
+    plan, accuracy, error = multi_task.main()
+    wrong, clean = plan.weights[:, : 2 * multi_task.WRONG], plan.weights[:, 2 * multi_task.WRONG :]
+    assert wrong.mean() < 0.5 * clean.mean()
+    assert accuracy > 0.8
     assert error < 0.5
 
 

@@ -72,7 +72,7 @@ class Predictor:
         outputs = self.outputs(query_x)
         if not self.sampled:
             return self.loss.predictions(outputs)
-        return self.loss.predictions(outputs.movedim(-1, 1)).mean(1)  # of [Q, S, ways]
+        return self.loss.predictions(outputs, dim=1).mean(-1)
 
 
 class Learner(ABC):

@@ -56,8 +56,13 @@ class Loss(ABC):
             return class_rows(outputs)
         return outputs.reshape(outputs.shape[0], -1) if outputs.ndim else outputs.reshape(1, 1)
 
-    def predictions(self, outputs: Tensor) -> Tensor:
-        """Return what people read of the outputs: the outputs, or the probabilities of classes."""
+    def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
+        """Return what people read of the outputs: the outputs, or the probabilities of classes.
+
+        Args:
+            outputs: the outputs of a task.
+            dim: the dimension of the classes, where there are some.
+        """
         return outputs
 
     def __repr__(self) -> str:

@@ -85,9 +85,9 @@ class CrossEntropy(Loss):
             return None
         return _softmax_factor(self.rows(outputs))
 
-    def predictions(self, outputs: Tensor) -> Tensor:
-        """Return the probabilities of the classes."""
-        return outputs.softmax(-1)
+    def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:
+        """Return the probabilities of the classes, whose scores are in dimension `dim`."""
+        return outputs.softmax(dim)
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +140,7 @@ class NegativeLogLikelihood(Loss):
         """Return the closed form of the cross-entropy; None for class weights."""
         return CrossEntropy(self.weight, ignore_index=self.ignore_index).factor(outputs, targets)
 
-    def predictions(self, outputs: Tensor) -> Tensor:
+    def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return the probabilities of the classes."""
         return outputs.exp()
 
@@ -219,7 +219,7 @@ class BinaryCrossEntropy(Loss):
             outputs, targets, pos_weight=_weights(self.pos_weight, outputs)
         )
 
-    def predictions(self, outputs: Tensor) -> Tensor:
+    def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return the probability of a yes for each output."""
         return outputs.sigmoid()
 
