@@ -165,6 +165,14 @@ class Race:
         schedule = Schedule(self.first, self.spacing, self.length)
         return Heats(tuple(self.rules), schedule, self.level, self.looks)
 
+    def first_decision(self, T: int) -> int:
+        """Return the fewest steps of a run in which another rule than the baseline may lead.
+
+        Args:
+            T: number of mini-batches of a window.
+        """
+        return self.heats.schedule.first_decision(T)
+
     def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
         """Return the expected work of a window outside of heats, as if the baseline led.
 
