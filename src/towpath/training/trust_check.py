@@ -3,7 +3,8 @@
 Nothing warns of trusted tasks that are wrong: whatever aims at them or is judged by them follows
 them. But the network learns mostly from other tasks, and it can say whether the labels of a trusted
 task are those that it would give, or any others. It is asked at a few steps, at one forward pass a
-task. A task that two checks in a row take for wrong is neither a target nor a judge from then on;
+task. A task that two checks in a row take for wrong is neither a target nor a judge from then on,
+and rules that keep or drop tasks for being trusted take it for any other task (`info["left_out"]`);
 if those are more than half, or too few are left, no trusted task is used any more.
 """
 
