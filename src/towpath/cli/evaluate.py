@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     add_force(parser, "a CSV file that exists")
     add_sources(parser)
     add_json(parser)
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=tuple(f"episodes.{name}" for name in SHAPE_OF_TASKS))
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
