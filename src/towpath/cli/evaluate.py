@@ -81,12 +81,13 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         _write_classes(confusions, output)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     if arguments.json:
+        shape = recipe.as_mapping()["episodes"]
         print_json(
             {
                 "run": str(path),
                 "step": trained.step,
                 "tasks": tasks,
-                "episodes": recipe.as_mapping()["episodes"],
+                "episodes": {name: shape[name] for name in SHAPE_OF_TASKS},
                 "normalisation": policy,
                 "test": {name: score.summary().as_json() for name, score in scores.items()},
             }
