@@ -17,8 +17,7 @@ from torch import Tensor
 from towpath.data.episode import Episode
 from towpath.data.errors import DataError
 from towpath.data.randomness import Draws
-from towpath.data.spec import EpisodeSpec
-from towpath.data.streams import Pool, TaskStream
+from towpath.data.streams import TaskStream, WrappedStream
 from towpath.data.summary import Summary
 from towpath.data.tables.pool import TablePool
 from towpath.validation import Range
@@ -93,31 +92,10 @@ def _grey(images: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class AugmentedStream:
+class AugmentedStream(WrappedStream):
     """The tasks of another stream, with their images changed at random."""
 
-    own: TaskStream
     augmentation: Augmentation
-
-    @property
-    def spec(self) -> EpisodeSpec:
-        """The distribution of the tasks."""
-        return self.own.spec
-
-    @property
-    def pool(self) -> Pool:
-        """What the tasks are made of, unchanged."""
-        return self.own.pool
-
-    @property
-    def seed(self) -> int:
-        """The seed of the draws."""
-        return self.own.seed
-
-    @property
-    def stream(self) -> str:
-        """The purpose of the tasks; streams of other purposes are independent."""
-        return self.own.stream
 
     @property
     def group_frequencies(self) -> dict[str, float]:

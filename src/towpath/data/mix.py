@@ -13,7 +13,7 @@ from towpath.data.errors import DataError
 from towpath.data.noise import OffTarget
 from towpath.data.randomness import Draws
 from towpath.data.spec import EpisodeSpec
-from towpath.data.streams import Pool, TaskStream, stream_of
+from towpath.data.streams import Pool, TaskStream, WrappedStream, stream_of
 from towpath.data.summary import Summary
 
 
@@ -26,14 +26,13 @@ class OtherStream:
 
 
 @dataclass(frozen=True, eq=False)
-class MixedStream:
+class MixedStream(WrappedStream):
     """A stream whose task at an index comes from its own pool or from one of the others.
 
     Every task records `off_target` in its `info`; a task across groups is of the group that has
     its set's name, so that sets can be told apart wherever groups are.
     """
 
-    own: TaskStream
     others: tuple[OtherStream, ...]
 
     def __post_init__(self) -> None:
@@ -43,26 +42,6 @@ class MixedStream:
                 f"The shares of the other pools are {shares}; expected numbers from 0 to 1 that "
                 "add up to at most 1. Lower them."
             )
-
-    @property
-    def spec(self) -> EpisodeSpec:
-        """The distribution of the own tasks."""
-        return self.own.spec
-
-    @property
-    def pool(self) -> Pool:
-        """What the own tasks are made of."""
-        return self.own.pool
-
-    @property
-    def seed(self) -> int:
-        """The seed of the draws."""
-        return self.own.seed
-
-    @property
-    def stream(self) -> str:
-        """The purpose of the tasks; streams of other purposes are independent."""
-        return self.own.stream
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ probes and trusted tasks take a `TaskStream`, so none of them knows where its ta
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from towpath.data.episode import Episode
@@ -65,6 +66,33 @@ class TaskStream(Protocol):
     def summarise(self, indices: Iterable[int]) -> Summary:
         """Count groups, capped shots and mislabelled tasks; no input is read."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedStream:
+    """What a stream that changes or mixes tasks takes over from the stream that it is made of."""
+
+    own: TaskStream
+
+    @property
+    def spec(self) -> EpisodeSpec:
+        """The distribution of the own tasks."""
+        return self.own.spec
+
+    @property
+    def pool(self) -> Pool:
+        """What the own tasks are made of."""
+        return self.own.pool
+
+    @property
+    def seed(self) -> int:
+        """The seed of the draws."""
+        return self.own.seed
+
+    @property
+    def stream(self) -> str:
+        """The purpose of the tasks; streams of other purposes are independent."""
+        return self.own.stream
 
 
 def stream_of(pool: Pool, spec: EpisodeSpec, seed: int = 0, stream: str = "episodes") -> TaskStream:
