@@ -78,4 +78,12 @@ def test_a_head_of_two_outputs_takes_no_third_class(here, capsys):
     capsys.readouterr()
     said = refused(["evaluate", "run", "--tasks", "2", "--episodes.ways", "3"], capsys)
     assert "the head of the network was trained for 2 classes; expected 2" in said
+    assert "of other ways: bayesian-taml, proto-maml, protonet, ridge." in said
     assert main(["evaluate", "run", "--tasks", "2", "--episodes.shots", "2"]) == 0
+
+
+@pytest.mark.parametrize("learner", ["bayesian-taml", "ridge"])
+def test_learners_without_a_head_of_their_own_take_a_third_class(here, capsys, learner):
+    assert main(["train", "tiny.yaml", "--learner.name", learner, "--out", "run"]) == 0
+    assert main(["evaluate", "run", "--tasks", "2", "--episodes.ways", "3"]) == 0
+    assert "episodes.ways 3" in capsys.readouterr().out

@@ -132,13 +132,16 @@ def _with_tasks(
 
 def _check_outputs(trained: "TrainedLearner", setup: "Setup") -> None:
     """Refuse other ways than the network's head was trained for."""
+    from towpath.learners import LEARNERS
+
     shapes = {name: p.shape for name, p in setup.start.params.items()}
     if shapes != {name: p.shape for name, p in trained.params.items()}:
         was, ways = trained.recipe.episodes.ways, setup.recipe.episodes.ways
+        headless = ", ".join(name for name, kind in LEARNERS.items() if kind.wants_embedding)
         raise UsageError(
             f"--episodes.ways is {ways}, and the head of the network was trained for {was} "
-            f"classes; expected {was}. Only learners without such a head, protonet and proto-maml, "
-            "take tasks of other ways."
+            f"classes; expected {was}. Only learners without such a head take tasks of other ways: "
+            f"{headless}."
         )
 
 
@@ -178,7 +181,8 @@ def _show_classes(test: str, one: "Confusion", console: Console) -> None:
     hardest = [f"{name} {100 * one.accuracy(name):.0f}%" for name in one.worst()[:SHOWN]]
     say(console, f"hardest classes of {test}: {', '.join(hardest)}")
     pairs = [
-        f"{pair.true} for {pair.predicted} {100 * pair.count.share:.0f}%"
+        f"{pair.true} for {pair.predicted} {100 * pair.count.share:.0f}% "
+        f"({pair.count.taken} of {pair.count.met})"
         for pair in one.confused()[:SHOWN]
     ]
     if pairs:

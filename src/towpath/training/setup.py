@@ -55,12 +55,13 @@ from towpath.training.trusting import (
     trusted_note,
     trusted_source,
     trusted_tasks,
+    undecided_note,
     unjudged,
     unjudged_note,
     without_trust,
 )
 from towpath.weighters import TOW, Race, Weighter, wants_judges, wants_targets
-from towpath.weighters.protocol import check_targets
+from towpath.weighters.protocol import check_targets, needs_trusted
 from towpath.weighters.race.race import AUTO_METRIC
 
 
@@ -100,6 +101,7 @@ class Setup:
         notes = [note for stream in streams for note in stream.notes]
         if unjudged(self.recipe, self.weighter) is not None:
             notes.append(unjudged_note(self.recipe))
+        notes.append(undecided_note(self.recipe, self.weighter))
         notes += [trusted_note(self.trusted), *repetition_notes(self.trusted)]
         notes += [few_targets_note(self.recipe, self.weighter), self.start.trust.unusable]
         notes.append(_nothing_to_plan_note(self.recipe, self.weighter))
@@ -239,7 +241,7 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
-    if getattr(needy, "needs_trusted", False) and not recipe.trusted.count:
+    if needs_trusted(needy) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
