@@ -42,6 +42,7 @@ def test_a_program_reads_defaults_as_values():
     assert one("training.steps").as_json()["default"] == 300
     assert one("name").as_json()["default"] == "run"
     assert one("about").as_json()["default"] == ""
+    assert one("optimizer.eps", "adam").as_json()["default"] == 1e-8
     assert one("data.name").as_json()["default"] == "glyphs"
     assert one("optimizer.clip_norm", "adam").as_json()["default"] is None
     assert "default" not in one("probes[].name").as_json()

@@ -13,7 +13,7 @@ from torch import nn
 
 _TWICE = "a plan differentiates graphs twice, and compiled ones allow that once"
 _TORCH_SAYS = ("donated buffer", "does not currently support double backward")
-"""parts of torch's messages, from graphs that are asked to live on and to be differentiated"""
+"""parts of torch's messages about compiled graphs that are used, or differentiated, once more"""
 
 
 def check_not_compiled(model: nn.Module) -> None:

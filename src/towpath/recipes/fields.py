@@ -23,7 +23,7 @@ from towpath.losses import LOSSES
 from towpath.recipes.mix import MIX
 from towpath.recipes.optimizers import OPTIMIZERS
 from towpath.recipes.recipe import COMPONENTS, SECTIONS, Probe, Recipe
-from towpath.recipes.typed import described
+from towpath.recipes.typed import described, plain_value
 from towpath.validation import Range, declared_ranges
 from towpath.weighters import WEIGHTERS
 
@@ -59,9 +59,9 @@ class Field:
     def as_json(self) -> dict[str, Any]:
         """Return the field with its default as a value; without one where a value is required."""
         told = asdict(self)
-        if self.default:
-            return {**told, "default": yaml.safe_load(self.default)}
-        return {name: text for name, text in told.items() if name != "default"}
+        if not self.default:
+            return {name: text for name, text in told.items() if name != "default"}
+        return {**told, "default": plain_value(self.default)}
 
 
 BESIDE: Mapping[str, tuple[Field, ...]] = {
@@ -227,6 +227,8 @@ def _as_yaml(value: object) -> str:
     """Return a default as a recipe would write it; empty for a value that has none."""
     if value is inspect.Parameter.empty:
         return ""
+    if isinstance(value, float):
+        return yaml.safe_dump(value).split("\n")[0]  # 1.0e-08: without the dot it is a word
     return json.dumps(value, default=str, ensure_ascii=False) if value != "" else "''"
 
 
