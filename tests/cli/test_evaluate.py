@@ -59,7 +59,8 @@ def test_a_run_can_be_tested_on_tasks_of_another_shape(done, capsys):
     usual = json.loads(capsys.readouterr().out)
     assert main([*words, "--episodes.shots", "3", "--episodes.ways", "4"]) == 0
     other = json.loads(capsys.readouterr().out)
-    assert (usual["episodes"]["shots"], usual["episodes"]["ways"]) == (1, 2)
+    # the labels of test tasks are right, whatever those of training were
+    assert usual["episodes"] == {"ways": 2, "shots": 1, "query": 2, "within_group": True}
     assert (other["episodes"]["shots"], other["episodes"]["ways"]) == (3, 4)
     assert other["test"]["glyphs"]["loss"] != usual["test"]["glyphs"]["loss"]
     assert main(["evaluate", str(done), "--tasks", "3", "--episodes.shots", "3"]) == 0

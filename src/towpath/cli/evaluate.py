@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     add_force(parser, "a CSV file that exists")
     add_sources(parser)
     add_json(parser)
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=tuple(f"episodes.{name}" for name in SHAPE_OF_TASKS))
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -81,12 +81,13 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         _write_classes(confusions, output)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     if arguments.json:
+        shape = recipe.as_mapping()["episodes"]
         print_json(
             {
                 "run": str(path),
                 "step": trained.step,
                 "tasks": tasks,
-                "episodes": recipe.as_mapping()["episodes"],
+                "episodes": {name: shape[name] for name in SHAPE_OF_TASKS},
                 "normalisation": policy,
                 "test": {name: score.summary().as_json() for name, score in scores.items()},
             }
