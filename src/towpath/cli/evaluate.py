@@ -148,7 +148,7 @@ def _check_outputs(trained: "TrainedLearner", setup: "Setup") -> None:
 def _scores(trained: "TrainedLearner", setup: "Setup", tasks: int) -> "dict[str, Score]":
     """Evaluate the trained parameters on the first tasks of each test set."""
     from towpath.training import evaluate
-    from towpath.training.judging import evaluation_mode
+    from towpath.training.evaluation import evaluation_mode
 
     params = {name: p.to(setup.device) for name, p in trained.params.items()}
     with evaluation_mode(setup.learner.module):

@@ -19,7 +19,7 @@ from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.objective import Curvature
 from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
-from towpath.training.evaluation import evaluate
+from towpath.training.evaluation import evaluate, evaluation_mode
 from towpath.training.setup import Setup
 from towpath.weighters import wants_targets
 from towpath.weighters.rules.site import FORWARD
@@ -100,7 +100,11 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
     name = next(iter(setup.tests))
     counts = [MEASURED_TASKS] * MEASURED_BATCHES
-    a_few = _usual(lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts)
+    # in which a learner may take more inner steps and more draws
+    with evaluation_mode(setup.learner.module):
+        a_few = _usual(
+            lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts
+        )
     per_task = a_few / MEASURED_TASKS
     return Estimate(
         seconds_per_step=seconds / steps,

@@ -20,7 +20,7 @@ from towpath.runs.records import TrustRecord
 from towpath.runs.trust import Trust, TrustCheck
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.doubt import doubted
-from towpath.training.judging import evaluation_mode
+from towpath.training.evaluation import evaluation_mode
 from towpath.training.label_evidence import LABEL_EVIDENCE
 from towpath.training.setup import Setup
 from towpath.training.trusting import checks_trust, still_usable
