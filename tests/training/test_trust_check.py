@@ -1,6 +1,6 @@
 """Wrong trusted tasks in runs: found, named, left out; harmless where most are wrong."""
 
-import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +8,6 @@ from towpath.data.trusted import FixedTrusted
 from towpath.runs.read import read_run
 from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training import Recipe, resume, train, trust_check
-from towpath.training.doubt import Doubt
 from towpath.training.setup import prepare
 from towpath.training.trust_check import check_due
 from towpath.training.trusting import first_trust, still_usable
@@ -111,7 +110,7 @@ def test_rules_that_train_on_trusted_tasks_do_not_on_those_that_are_left_out(
     weighter, tmp_path, monkeypatch
 ):
     left_out = {1, 4, 7, 10, 13}
-    monkeypatch.setattr(trust_check, "doubted", lambda *_: Doubt(tuple(left_out), 5.0))
+    monkeypatch.setattr(trust_check, "doubted", lambda *_: tuple(left_out))
     path = run(tmp_path / weighter, learning(weighter))
     checks = read_run(path).trust
     assert [check.step for check in checks] == [10, 20]
@@ -136,6 +135,15 @@ def test_a_killed_run_goes_on_with_the_same_doubts(checked, tmp_path):
         assert outcome(out) == outcome(path)
 
 
+@pytest.mark.parametrize("steps", [10, 20])
+def test_a_run_that_is_made_longer_has_the_check_of_its_old_last_step(checked, steps, tmp_path):
+    recipe = learning()
+    short = replace(recipe, training=replace(recipe.training, steps=steps))
+    run(tmp_path / "longer", short)
+    resume(tmp_path / "longer", Silent(), steps=24)
+    assert outcome(tmp_path / "longer") == outcome(checked[0])
+
+
 def test_clean_trust_trains_as_without_a_check(tmp_path):
     clean = run(tmp_path / "clean", learning(label_noise=0.0))
     unchecked = run(tmp_path / "unchecked", learning(label_noise=0.0, check=False))
@@ -151,7 +159,7 @@ def test_a_weighter_that_uses_no_trust_checks_none(tmp_path):
 
 @pytest.mark.parametrize("weighter", ["opus", "auto"])
 def test_training_is_uniform_once_most_trusted_tasks_are_doubted(weighter, tmp_path, monkeypatch):
-    everything = Doubt(tuple(range(20)), math.nan)
+    everything = tuple(range(20))
     monkeypatch.setattr(trust_check, "doubted", lambda *_: everything)
     reporter = Noting()
     train(tmp_path / "whole", learning(weighter), reporter)

@@ -146,7 +146,8 @@ class Recipe:
     seed: Seed = 0
     """decides the initial parameters and all training tasks; test tasks are the same for each"""
     threads: Annotated[int, Range(1, 1024)] = 2
-    """number of tasks computed side by side, one thread each; no result depends on it"""
+    """number of tasks computed side by side, one thread each (one task at a time where the
+    learner or its network draws random numbers); no result depends on it"""
     device: str = "cpu"
     """where tensors are: cpu, cuda, cuda:1, ..."""
     dtype: str = "float32"

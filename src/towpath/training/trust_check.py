@@ -57,20 +57,19 @@ def trust_checked(
         the checkpoint, with what training leaves out from now on, and the record if there was a
         check.
     """
-    state, recipe, trusted = now.state, setup.recipe, setup.trusted
+    state, trusted = now.state, setup.trusted
     if (
         not isinstance(trusted, FixedTrusted)
-        or not checks_trust(recipe, setup.weighter)
+        or not checks_trust(setup.recipe, setup.weighter)
         or state.trust.unusable
         or not check_due(before, state.step)
-        or state.step >= recipe.training.steps
     ):
         return now, []
     began = time.perf_counter()
     fresh = setup.place.window(setup.windows.window(state.window))[0]
     evidence = _evidence(setup, now, trusted.tasks)
     training = _evidence(setup, now, fresh)
-    doubts = doubted(evidence, training).positions
+    doubts = doubted(evidence, training)
     again = {*doubts} & {*state.trust.suspects}
     left_out = tuple(sorted({*state.trust.left_out} | again))
     trust = still_usable(Trust(doubts, left_out), trusted, setup.weighter)

@@ -50,7 +50,6 @@ from towpath.weighters.tow.setting import Setting
 from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 
-KINDS = ("low", "high")
 LEAST_TASKS = 10.0
 """tasks of a kind, counted by their posteriors, before its mean influence decides anything"""
 LEAST_WEIGHT = 1e-9
