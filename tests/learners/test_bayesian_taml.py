@@ -198,3 +198,9 @@ def test_a_network_of_images_that_does_not_tell_their_size_is_told_it():
 def test_impossible_settings_are_refused(option):
     with pytest.raises(ValueError, match=option):
         BayesianTAML(MLP(6, None, (5,)), **{option: -1})
+
+
+@pytest.mark.parametrize("option", ["samples", "test_samples"])
+def test_draws_are_a_whole_number(option):
+    with pytest.raises(ValueError, match=rf"{option}=1.5; expected a whole number"):
+        BayesianTAML(MLP(6, None, (5,)), **{option: 1.5})

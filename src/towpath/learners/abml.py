@@ -26,7 +26,7 @@ from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recorda
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.maml import MAML
 from towpath.losses import LossLike
-from towpath.validation import Range, at_least
+from towpath.validation import Range, at_least, check_whole
 
 LOG_SIGMAS = "log_sigmas."
 GAMMA_RATE = 0.01
@@ -67,7 +67,7 @@ class ABML(MAML):
         initial_sigma: Annotated[float, Range(SMALLEST_SIGMA, 1e3)] = 0.02,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
-        at_least("ABML", "samples", samples, 1)
+        check_whole("ABML", "samples", samples, 1)
         at_least("ABML", "kl_weight", kl_weight, 0)
         at_least("ABML", "tasks", tasks, 1)
         at_least("ABML", "initial_sigma", initial_sigma, SMALLEST_SIGMA)

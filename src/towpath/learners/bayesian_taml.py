@@ -33,7 +33,7 @@ from towpath.learners.learner import Params, Predictor
 from towpath.learners.linear_head import BIAS, WEIGHT, linear_head
 from towpath.learners.maml import MAML
 from towpath.learners.support_encoder import Balance, Balances, SupportEncoder
-from towpath.validation import Range, at_least
+from towpath.validation import Range, check_whole
 
 RATES, HEAD_RATES, ENCODER = "rates.", "head_rates.", "encoder."
 
@@ -106,8 +106,8 @@ class BayesianTAML(MAML):
         super().__init__(
             model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
         )
-        at_least("BayesianTAML", "samples", samples, 0)
-        at_least("BayesianTAML", "test_samples", test_samples, 0)
+        check_whole("BayesianTAML", "samples", samples, 0)
+        check_whole("BayesianTAML", "test_samples", test_samples, 0)
         self.samples, self.test_samples = samples, test_samples
         self.groups = layer_groups(model)
         shape = sample_shape(model) if inputs is None else tuple(inputs)
