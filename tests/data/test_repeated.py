@@ -1,5 +1,6 @@
 """Tasks that hold the samples of an earlier one."""
 
+import pytest
 import torch
 
 from tests.data.makers import marked_pool
@@ -39,3 +40,17 @@ def test_tasks_drawn_from_a_pool_differ_and_thousands_of_few_samples_are_quick()
     assert repeated(drawn).same == {}
     few = [task(i % 7, i % 5, i % 3, support=1) for i in range(3000)]
     assert len(repeated(few).same) > 2000
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.uint8, torch.bool], ids=str)
+def test_samples_of_every_precision_are_compared(dtype):
+    eight = torch.cartesian_prod(*[torch.arange(2)] * 3).to(dtype)  # all rows of three bits
+    first, second, y = eight[:4], eight[4:], torch.zeros(2, dtype=torch.long)
+    tasks = [Episode(x[:2], y, x[2:], y) for x in (first, second, first.flip(0))]
+    assert repeated(tasks).same == {2: 0}
+
+
+def test_samples_that_are_single_numbers_are_compared():
+    y = torch.arange(2)
+    tasks = [Episode(torch.arange(2.0), y, torch.arange(2.0) + i, y) for i in (5, 7, 5)]
+    assert repeated(tasks).same == {2: 0}

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from towpath.data.episode import Episode
@@ -66,4 +67,6 @@ def _samples(task: Episode) -> frozenset[bytes]:
 
 
 def _digest(x: Tensor) -> bytes:
-    return hashlib.blake2b(x.detach().cpu().contiguous().numpy().tobytes(), digest_size=16).digest()
+    # as bytes, because NumPy has no bfloat16
+    content = x.detach().cpu().reshape(-1).view(torch.uint8).numpy()
+    return hashlib.blake2b(content, digest_size=16).digest()
