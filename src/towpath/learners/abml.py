@@ -81,7 +81,8 @@ class ABML(MAML):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Fit the posterior to the support set, draw weights from it and return their predictor."""
-        params, frozen = self._complete(params), self.frozen()
+        params = self._complete(params)
+        frozen = self.frozen().keys() | {MODEL + name for name in self._still()}
         support_x, support_y = recordable(support_x), recordable(support_y)
         prior = {name: recordable(tensor) for name, tensor in params.items()}
 

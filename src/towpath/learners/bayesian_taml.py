@@ -115,7 +115,7 @@ class BayesianTAML(MAML):
         numbers = sum(g.outputs * (1 if g.shift is None else 2) for g in self.groups)
         encoder = SupportEncoder(shape, layers=len(self.groups) + 1, numbers=numbers)
         features = feature_count(model, shape)
-        self._own(BalancedModel(model, inner_lr, features, encoder, self._still()))
+        self._own(BalancedModel(model, inner_lr, features, encoder, self._given_frozen))
         self._encoder = encoder
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
@@ -182,8 +182,9 @@ class BayesianTAML(MAML):
         for group, factor in zip(self.groups, factors, strict=True):
             for name in group.names:
                 start[name] = params[MODEL + name]
-                if name not in still:
-                    rates[name] = factor * params[RATES + dotless(name)]
+                rate = params.get(RATES + dotless(name))
+                if rate is not None and name not in still:
+                    rates[name] = factor * rate
             z_w, z_b = next(z), next(z)
             W = start[group.weight]
             start[group.weight] = W * (1 + z_w.reshape(-1, *[1] * (W.ndim - 1)))
