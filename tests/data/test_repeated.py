@@ -1,6 +1,5 @@
 """Tasks that hold the samples of an earlier one."""
 
-import pytest
 import torch
 
 from tests.data.makers import marked_pool
@@ -42,15 +41,31 @@ def test_tasks_drawn_from_a_pool_differ_and_thousands_of_few_samples_are_quick()
     assert len(repeated(few).same) > 2000
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.uint8, torch.bool], ids=str)
-def test_samples_of_every_precision_are_compared(dtype):
-    eight = torch.cartesian_prod(*[torch.arange(2)] * 3).to(dtype)  # all rows of three bits
-    first, second, y = eight[:4], eight[4:], torch.zeros(2, dtype=torch.long)
-    tasks = [Episode(x[:2], y, x[2:], y) for x in (first, second, first.flip(0))]
-    assert repeated(tasks).same == {2: 0}
+def test_tasks_that_say_other_things_of_the_same_samples_are_not_the_same():
+    x = torch.arange(6.0)[:, None]
+    labels = [torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([0, 1, 0, 1, 0, 1])]
+    renamed = 1 - labels[0]
+    one, other, again = (Episode(x[:2], y[:2], x[2:], y[2:]) for y in (*labels, renamed))
+    assert repeated([one, other]).same == {}
+    assert repeated([one, again]).same == {1: 0}
+    numbers = [Episode(x[:2], y[:2], x[2:], y[2:]) for y in (x[:, 0], x[:, 0] ** 2, x[:, 0])]
+    assert repeated(numbers).same == {2: 0}
 
 
-def test_samples_that_are_single_numbers_are_compared():
-    y = torch.arange(2)
-    tasks = [Episode(torch.arange(2.0), y, torch.arange(2.0) + i, y) for i in (5, 7, 5)]
-    assert repeated(tasks).same == {2: 0}
+def test_columns_of_a_table_are_other_tasks_on_the_same_rows():
+    x, y = torch.arange(6.0)[:, None], torch.arange(6) % 2
+    tasks = [Episode(x[:2], y[:2], x[2:], y[2:], {"task": name}) for name in ("a", "b")]
+    moved = Episode(x[:2], 1 - y[:2], x[2:], y[2:], {"task": "b"})
+    assert repeated(tasks).same == {1: 0}  # two columns that agree in everything
+    assert repeated([tasks[0], moved]).mostly == {}
+    scaled = [Episode(x[:k], x[:k, 0] * k, x[k:], x[k:, 0] * k, {"task": "a"}) for k in (2, 3)]
+    assert repeated(scaled).same == {1: 0}  # numbers are scaled by the support set
+
+
+def test_half_precision_is_compared_as_well():
+    assert repeated([task(0, 1, 2), task(0, 1, 2)]).same == {1: 0}
+    half = [
+        Episode(*(part.bfloat16() if part.is_floating_point() else part for part in parts))
+        for parts in [(t.support_x, t.support_y, t.query_x, t.query_y) for t in [task(0, 1, 2)] * 2]
+    ]
+    assert repeated(half).same == {1: 0}

@@ -100,7 +100,7 @@ class ByHand:
         ]
         mu, rho = self.prior
         P = sum(m.numel() for m in mu.values())
-        gamma = Gamma(torch.tensor(1.0).double(), torch.tensor(0.01).double())
+        gamma = Gamma(*torch.tensor([1.0, 0.01], dtype=torch.float64))
         hyper = sum(
             -Normal(0.0, 1.0).log_prob(mu[n]).sum() - gamma.log_prob((-2 * rho[n]).exp()).sum()
             for n in mu

@@ -22,8 +22,7 @@ from towpath.objective import Curvature
 
 def learner_of(width: int = 5, regulariser: float = 0.7, scale: float = 3.0) -> Ridge:
     torch.manual_seed(0)
-    learner = Ridge(MLP(4, None, (6, width), "tanh"), regulariser, scale)
-    learner.module.double()
+    learner = Ridge(MLP(4, None, (6, width), "tanh").double(), regulariser, scale)
     with torch.no_grad():
         learner.module.get_parameter("bias").fill_(0.25)
     return learner

@@ -84,6 +84,15 @@ def test_a_plan_that_cannot_fit_is_refused_before_it_begins(monkeypatch):
         estimate(setup)
 
 
+@pytest.mark.parametrize(
+    ("learner", "threads", "idle"), [("mt-net", 2, 1), ("mt-net", 1, 0), ("maml", 2, 0)]
+)
+def test_threads_that_a_learner_that_draws_cannot_use_are_counted(learner, threads, idle):
+    cost = estimate(prepare(tiny("uniform", learner, threads=threads)))
+    assert cost.idle_threads == idle
+    assert (f"threads: {threads} saves no time" in cost.note) == bool(idle)
+
+
 def test_free_memory_is_a_sensible_number():
     free = free_memory(torch.device("cpu"))
     assert free is None or 2**20 < free < 2**50

@@ -9,10 +9,11 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import docstring_parser
+import yaml
 
 from towpath.backbones import BACKBONES
 from towpath.data import SETS, load_folder, load_table
@@ -54,6 +55,13 @@ class Field:
     default: str
     """its default as YAML; empty where a value is required"""
     meaning: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the field with its default as a value; without one where a value is required."""
+        told = asdict(self)
+        if self.default:
+            return {**told, "default": yaml.safe_load(self.default)}
+        return {name: text for name, text in told.items() if name != "default"}
 
 
 BESIDE: Mapping[str, tuple[Field, ...]] = {
