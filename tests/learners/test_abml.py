@@ -164,3 +164,9 @@ def test_the_posterior_starts_at_the_prior():
 def test_impossible_settings_are_refused(option):
     with pytest.raises(ValueError, match=next(iter(option))):
         ABML(MLP(4, 3), **option)
+
+
+@pytest.mark.parametrize("samples", [2.5, 2.0, True], ids=str)
+def test_draws_are_a_whole_number(samples):
+    with pytest.raises(ValueError, match=rf"samples={samples}; expected a whole number"):
+        ABML(MLP(4, 3), samples=samples)

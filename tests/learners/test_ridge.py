@@ -127,6 +127,19 @@ def test_features_are_the_embedding():
     assert torch.equal(features, learner.model(x))
 
 
+def test_the_learned_numbers_are_where_the_network_is_and_of_its_precision():
+    learner = Ridge(MLP(4, None, (5,)).to("meta", torch.float16))
+    for name in ("log_lambda", "scale", "bias"):
+        number = learner.module.get_parameter(name)
+        assert (number.device.type, number.dtype) == ("meta", torch.float16)
+
+
+def test_the_names_that_stand_in_checkpoints_keep_their_order():
+    names = list(Ridge(MLP(4, None, (5,))).parameters())
+    of_model = ["model.layers.0.weight", "model.layers.0.bias"]
+    assert names == ["log_lambda", "scale", "bias", *of_model]
+
+
 def test_mistakes_are_answered_with_the_remedy():
     learner = learner_of()
     params = learner.parameters()
