@@ -32,12 +32,14 @@ class CustomLoss(Loss):
         classifies: whether integer targets are classes with their scores in dimension 1 of the
             outputs, so that accuracies can be counted.
         regresses: whether the outputs should equal the targets, so that an R2 can be computed.
+        ignore_index: label of samples that the function leaves out; None for no such label.
     """
 
     function: Callable[[Tensor, Tensor], Tensor]
     name: str = "loss"
     classifies: bool = False
     regresses: bool = False
+    ignore_index: int | None = None
 
     def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return what the function computes; raise a ValueError unless it is a scalar."""
@@ -127,7 +129,8 @@ def _of_module(module: nn.Module) -> Loss:
     if named is not None:
         return named
     classes = isinstance(module, nn.CrossEntropyLoss | nn.NLLLoss | nn.MultiMarginLoss)
-    return CustomLoss(module, type(module).__name__, classifies=classes)
+    ignored = getattr(module, "ignore_index", None) if classes else None
+    return CustomLoss(module, type(module).__name__, classifies=classes, ignore_index=ignored)
 
 
 def _binary(module: Any) -> Loss | None:
