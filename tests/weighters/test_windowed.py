@@ -8,6 +8,8 @@ import torch
 import towpath as tp
 from tests.oracles.torch_training import largest_difference, network, objective_of, with_optimiser
 from tests.oracles.training import random_tasks
+from tests.weighters.race.test_race import JUDGES, Knows, T, fn
+from tests.weighters.race.test_race import window as wrong_and_right
 from towpath.weighters.seeds import stage_seed
 
 M = 3
@@ -73,6 +75,37 @@ def test_a_window_that_cannot_be_planned_is_not_in_the_way_of_the_next():
     with pytest.raises(ValueError, match="cannot be applied"):
         loop.step(bad)
     assert loop.step(good).status.usable
+
+
+class Line(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+
+
+def raced(**options):
+    model = Line()
+    objective = tp.Objective.from_function(fn, loss="mse")
+    weighter = tp.Race({"uniform": tp.Uniform(), "knows": Knows()}, first=0, length=T, looks=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return tp.Windowed(weighter, objective, model, optimizer, horizon=T, **options)
+
+
+def test_judges_let_a_race_choose():
+    loop = raced(judges=JUDGES)
+    plans = [loop.step(tasks) for number in range(2) for tasks in wrong_and_right(number)]
+    assert plans[-1].race.leader == "knows"
+
+
+@pytest.mark.parametrize("judges", [(), JUDGES[:1]])
+def test_a_race_that_nothing_can_judge_is_refused(judges):
+    with pytest.raises(ValueError, match=r"Windowed found .*judge.*expected .*2.*judges="):
+        raced(judges=judges)
+
+
+def test_judges_that_nobody_asks_are_refused():
+    with pytest.raises(ValueError, match="judges for a weighter that asks none"):
+        windowed(tp.TOW(), network(), None, judges=JUDGES)
 
 
 def test_a_horizon_is_a_whole_number():

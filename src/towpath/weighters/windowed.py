@@ -17,7 +17,8 @@ from towpath.dynamics import Stepping
 from towpath.objective import Objective
 from towpath.validation import check_whole
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter
+from towpath.weighters.protocol import Weighter, wants_judges
+from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.seeds import stage_seed
 
@@ -35,6 +36,8 @@ class Windowed:
         optimizer: its `torch.optim` object, or `tp.Stepping` of one.
         horizon: number of mini-batches that are planned together.
         seed: the seed of all randomness; each window has its own, derived from it.
+        judges: trusted tasks that are neither trained on nor targets, at least two, for a weighter
+            that judges by them, such as `tp.Race()`.
 
     Example:
         >>> import torch, towpath as tp
@@ -58,11 +61,13 @@ class Windowed:
         *,
         horizon: int = 5,
         seed: int = 0,
+        judges: Sequence[Any] = (),
     ) -> None:
         check_whole("Windowed", "horizon", horizon, 1)
+        _check_judges(weighter, judges)
         self.weighter, self.objective = weighter, objective
         self.model, self.optimizer = model, optimizer
-        self.horizon, self.seed = horizon, seed
+        self.horizon, self.seed, self.judges = horizon, seed, list(judges)
         self.windows = 0
         """number of windows that were planned"""
         self._tasks: list[list[Any]] = []
@@ -106,16 +111,31 @@ class Windowed:
         # first, so that a window that cannot be planned is not in the way of the next ones
         tasks, targets = self._tasks, self._targets
         self._tasks, self._targets = [], []
-        plan = self.weighter.plan(
-            self.objective,
-            self.model,
-            self.optimizer,
-            tasks,
-            targets=targets or None,
-            state=self._memory,
-            seed=stage_seed(self.seed, self.windows),
-        )
+        asked: dict[str, Any] = {
+            "targets": targets or None,
+            "state": self._memory,
+            "seed": stage_seed(self.seed, self.windows),
+        }
+        if wants_judges(self.weighter):  # no other weighter has a parameter for them
+            asked["judges"] = self.judges
+        plan = self.weighter.plan(self.objective, self.model, self.optimizer, tasks, **asked)
         self.windows += 1
         plan.apply_(self.model, self.optimizer)
         self._memory = plan.weighter_state
         return plan
+
+
+def _check_judges(weighter: Weighter, judges: Sequence[Any]) -> None:
+    """Raise a ValueError if a weighter cannot judge by these tasks, or would not."""
+    name = type(weighter).__name__
+    if wants_judges(weighter) and len(judges) < ENOUGH_JUDGES:
+        raise ValueError(
+            f"Windowed found {len(judges)} tasks for {name} to judge by, with which it would never "
+            f"choose; expected at least {ENOUGH_JUDGES}, better 10. Pass trusted tasks that are "
+            "not trained on as judges=[...]."
+        )
+    if len(judges) and not wants_judges(weighter):
+        raise ValueError(
+            f"Windowed found judges for a weighter that asks none ({name}); expected them with one "
+            "such as tp.Race() only. Leave judges out, or pass trusted tasks as targets of a step."
+        )
