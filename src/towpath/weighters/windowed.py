@@ -7,7 +7,8 @@
 A plan needs several mini-batches at once: a weight shows its effect on those that come after it.
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ class Windowed:
     """Collects mini-batches; each time there are `horizon` of them, plans and trains on them.
 
     The model stays as it is until a window is complete, then takes all of its steps. What the
-    weighter remembers goes from window to window.
+    weighter remembers goes from window to window, and with `state_dict` through a restart.
 
     Args:
         weighter: decides the weights, such as `tp.TOW()`.
@@ -103,6 +104,45 @@ class Windowed:
         if targets is not None:
             self._targets.append(list(targets))
         return self.finish() if len(self._tasks) == self.horizon else plan
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a restarted loop needs beside the model's and the optimiser's states.
+
+        It is of plain numbers, words, lists and dictionaries, with tensors where the weighter keeps
+        some (`tp.Race`), and of the tasks that wait for their window, as they were passed. After
+        `finish()` none wait.
+        """
+        return {
+            "windows": self.windows,
+            "seed": self.seed,
+            "memory": copy.deepcopy(self._memory),
+            "tasks": [list(tasks) for tasks in self._tasks],
+            "targets": [list(targets) for targets in self._targets],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another loop with the same weighter and horizon was.
+
+        Args:
+            state: what `state_dict` of that loop returned.
+        """
+        expected = set(self.state_dict())
+        if set(state) != expected:
+            raise ValueError(
+                f"Windowed found a state with the entries {sorted(state)}; expected "
+                f"{sorted(expected)}, as Windowed.state_dict() returns them."
+            )
+        waiting = len(state["tasks"])
+        if waiting >= self.horizon:
+            raise ValueError(
+                f"Windowed found {waiting} waiting mini-batches in the state, which horizon="
+                f"{self.horizon} would have trained on; expected fewer than the horizon. Make it "
+                "with the horizon of the loop that was saved."
+            )
+        self.windows, self.seed = int(state["windows"]), int(state["seed"])
+        self._memory = copy.deepcopy(state["memory"])
+        self._tasks = [list(tasks) for tasks in state["tasks"]]
+        self._targets = [list(targets) for targets in state["targets"]]
 
     def finish(self) -> Plan | None:
         """Train on the mini-batches that wait, however few; return the plan, None without any."""
