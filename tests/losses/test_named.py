@@ -119,6 +119,18 @@ def test_targets_that_do_not_suit_are_refused_with_a_remedy(name, outputs, targe
         loss_of(name).value(outputs, targets)
 
 
+@pytest.mark.parametrize("name", ["cross_entropy", "nll"])
+def test_the_classes_of_outputs_with_places_are_those_of_dimension_1(name):
+    scores = torch.randn(2, 3, 5, generator=GENERATOR).log_softmax(1)
+    labels = torch.zeros(2, 5, dtype=torch.long)
+    labels[0, 0] = -1
+    with pytest.raises(ValueError, match=r"Found the label -1; expected labels 0\.\.2\."):
+        loss_of(name).value(scores, labels)
+    labels[0, 0] = 4
+    with pytest.raises(ValueError, match=r"labels 0\.\.4 with 3 outputs; expected labels 0\.\.2"):
+        loss_of(name).value(scores, labels)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

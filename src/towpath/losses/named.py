@@ -260,9 +260,10 @@ def _of_labels(
         labels: the labels.
         ignored: label of samples that do not count; None for no such label.
     """
+    classes = _classes_of(outputs)
     if bool((labels if ignored is None else labels[labels != ignored]).lt(0).any()):
         raise ValueError(
-            f"Found the label {int(labels.min())}; expected labels 0..{outputs.shape[-1] - 1}. "
+            f"Found the label {int(labels.min())}; expected labels 0..{classes - 1}. "
             "Leave out samples without a label, or name their label: "
             "nn.CrossEntropyLoss(ignore_index=...)."
         )
@@ -270,9 +271,9 @@ def _of_labels(
         return torch_loss(outputs, labels)
     except IndexError as error:
         raise ValueError(
-            f"Found labels {int(labels.min())}..{int(labels.max())} with {outputs.shape[-1]} "
-            f"outputs; expected labels 0..{outputs.shape[-1] - 1}. Build the model with the ways "
-            "of the tasks, or relabel the task's classes from 0."
+            f"Found labels {int(labels.min())}..{int(labels.max())} with {classes} outputs; "
+            f"expected labels 0..{classes - 1}. Build the model with the ways of the tasks, or "
+            "relabel the task's classes from 0."
         ) from error
 
 
