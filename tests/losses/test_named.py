@@ -142,3 +142,30 @@ def test_the_classes_of_outputs_with_places_are_those_of_dimension_1(name):
 def test_options_out_of_their_range_are_refused(wrong):
     with pytest.raises(ValueError, match=r"Found .*; expected"):
         loss_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "outputs", "targets"),
+    [
+        ({"name": "cross_entropy", "weight": WEIGHT[:2]}, OUTPUTS, LABELS),
+        ({"name": "nll", "weight": WEIGHT[:2]}, OUTPUTS.log_softmax(1), LABELS),
+        ({"name": "bce", "pos_weight": WEIGHT[:2]}, OUTPUTS, YES),
+    ],
+)
+def test_weights_of_another_length_are_told(wrong, outputs, targets):
+    with pytest.raises(ValueError, match=r"Found 2 numbers as (pos_)?weight .*; expected .*4"):
+        loss_of(wrong).value(outputs, targets)
+
+
+def test_one_weight_of_positive_samples_is_that_of_every_output():
+    found = loss_of({"name": "bce", "pos_weight": [2.0]}).value(OUTPUTS, YES)
+    two = torch.full((C,), 2.0, dtype=torch.float64)
+    assert torch.equal(found, F.binary_cross_entropy_with_logits(OUTPUTS, YES, pos_weight=two))
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll"])
+def test_labels_of_another_type_are_told_with_the_cure(name):
+    outputs = OUTPUTS.log_softmax(1)
+    with pytest.raises(ValueError, match=r"Found torch\.int32 labels; expected .*labels\.long"):
+        loss_of(name).value(outputs, LABELS.int())
+    assert torch.equal(loss_of(name).value(outputs, LABELS.byte()), F.nll_loss(outputs, LABELS))

@@ -66,7 +66,7 @@ def loss_of(given: object) -> Loss:
         return given
     if isinstance(given, str) and given in LOSSES:
         return LOSSES[given]()
-    if isinstance(given, Mapping) and given.get("name") in LOSSES:
+    if isinstance(given, Mapping) and has_loss_name(given):
         options = dict(given)
         return _with_options(str(options.pop("name")), options)
     if isinstance(given, nn.Module):
@@ -78,6 +78,12 @@ def loss_of(given: object) -> Loss:
         "({'name': 'cross_entropy', 'label_smoothing': 0.1}), an nn.Module such as "
         f"nn.CrossEntropyLoss(), or a function of (outputs, targets).{nearest(given, LOSSES)}"
     )
+
+
+def has_loss_name(given: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is the name of a loss with its options."""
+    name = given.get("name")
+    return isinstance(name, str) and name in LOSSES
 
 
 def class_loss(given: object) -> Loss:
@@ -113,12 +119,17 @@ def number_loss(given: object) -> Loss:
 
 
 def _with_options(name: str, options: dict[str, Any]) -> Loss:
+    known = list(LOSSES[name].__dataclass_fields__)  # type: ignore[attr-defined]
+    if not set(options) <= set(known):
+        raise ValueError(
+            f"Found the options {list(options)} of loss={name!r}; expected some of {known}."
+        )
     try:
         return LOSSES[name](**options)
     except TypeError:
-        known = list(LOSSES[name].__dataclass_fields__)  # type: ignore[attr-defined]
         raise ValueError(
-            f"Found the options {list(options)} of loss={name!r}; expected some of {known}."
+            f"Found the options {options} of loss={name!r}; expected numbers, and a list of "
+            "numbers as weight or pos_weight. Write numbers without quotes."
         ) from None
 
 
