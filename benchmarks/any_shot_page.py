@@ -31,8 +31,8 @@ def write_any_shot_page() -> None:
         f"{STEPS} steps on mini-ImageNet with 100 of the 600 images of a class, on {TESTS} test "
         "tasks of each set, one seed, in per cent with 95% intervals. They show that a row can be "
         "run and tested on both sets; after so few steps they do not show which method is better. "
-        "The paper's rows without TOW are those of Lee et al. (2020). In what a recipe itself "
-        "departs from its source, clipped gradients for example, stands in `towpath recipes show`.",
+        "The paper's rows without TOW are those of Lee et al. (2020). What a recipe itself leaves "
+        "open or does otherwise than its source is said by `towpath recipes show NAME`.",
         "",
         f"What differs from the paper's setting in every row: {_text(common)}.",
         "",

@@ -1,22 +1,21 @@
-"""A few-shot loop in plain PyTorch, with tasks weighted by towpath: it adds 6 lines.
+"""A few-shot loop in plain PyTorch, with tasks weighted by towpath: it adds 8 lines.
 
-The network, the prototypes and the data are the loop's own. Four of ten training tasks have
-shuffled query labels; a few trusted tasks say where training should go. Lines that towpath adds end
-with `# towpath`; those that it replaces are kept as comments that begin with `# before:`.
+The network, the prototypes and the data are the loop's own. Four of ten training tasks have wrong
+query labels; a few trusted tasks say where training should go. Lines that towpath adds end with
+`# towpath`; those that it replaces are kept as comments that begin with `# before:`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping  # towpath
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call  # towpath
 
 import towpath as tp  # towpath
 
 WAYS, SHOTS, QUERY, PIXELS = 4, 2, 5, 12
 TASKS, WRONG, STEPS = 10, 4, 40
-Params = Mapping[str, Tensor]
 
 
 class Task(NamedTuple):
@@ -39,31 +38,36 @@ def draw_task(generator: torch.Generator, *, wrong: bool = False) -> Task:
     return Task(x[:cut], y[:cut], x[cut:], query_y)
 
 
-def logits(model: nn.Module, params: Params, task: Task) -> Tensor:
-    """Return minus the squared distances of the query set to the prototypes of the support set."""
-    support = functional_call(model, dict(params), (task.support_x,))
-    query = functional_call(model, dict(params), (task.query_x,))
-    prototypes = torch.stack([support[task.support_y == c].mean(0) for c in range(WAYS)])
-    return -torch.cdist(query, prototypes).square()
+class Prototypes(nn.Module):
+    """An embedding; a class is scored by the distance to the mean of its support set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Sequential(nn.Linear(PIXELS, 16), nn.ReLU(), nn.Linear(16, 8))
+
+    def forward(self, task: Task) -> Tensor:
+        """Return minus the squared distances of the query set to the prototypes."""
+        support, query = self.embed(task.support_x), self.embed(task.query_x)
+        prototypes = torch.stack([support[task.support_y == c].mean(0) for c in range(WAYS)])
+        return -torch.cdist(query, prototypes).square()
 
 
 def main() -> tp.Plan:
     """Train the embedding; return the last plan."""
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
-    model = nn.Sequential(nn.Linear(PIXELS, 16), nn.ReLU(), nn.Linear(16, 8))
+    model = Prototypes()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
-    def answer(params: Params, task: Task) -> tuple[Tensor, Tensor]:  # towpath
-        return logits(model, params, task), task.query_y  # towpath
+    def answer(params: Mapping[str, Tensor], task: Task) -> tuple[Tensor, Tensor]:  # towpath
+        return functional_call(model, dict(params), (task,)), task.query_y  # towpath
 
     objective = tp.Objective.from_function(answer, loss="cross_entropy")  # towpath
     windowed = tp.Windowed(tp.TOW.towards_targets(), objective, model, optimizer)  # towpath
     for _ in range(STEPS):
         tasks = [draw_task(generator, wrong=i < WRONG) for i in range(TASKS)]
         trusted = [draw_task(generator) for _ in range(3)]
-        # before: params = dict(model.named_parameters())
-        # before: losses = [F.cross_entropy(logits(model, params, t), t.query_y) for t in tasks]
+        # before: losses = [nn.functional.cross_entropy(model(t), t.query_y) for t in tasks]
         # before: optimizer.zero_grad()
         # before: torch.stack(losses).mean().backward()
         # before: optimizer.step()

@@ -1,4 +1,4 @@
-"""A frozen pretrained backbone with a new head: towpath adds 6 lines to the loop.
+"""A frozen pretrained backbone with a new head: towpath adds 8 lines to the loop.
 
 The backbone is trained on one problem first (in place of weights from a file) and then frozen, with
 the running statistics of its batch norm; only the head learns. The new problem's labels are wrong
@@ -6,12 +6,12 @@ in four of ten mini-batch tasks. Lines that towpath adds end with `# towpath`; t
 replaces are kept as comments that begin with `# before:`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping  # towpath
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call
+from torch.func import functional_call  # towpath
 
 import towpath as tp  # towpath
 

@@ -3,12 +3,21 @@
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from examples import few_shot, frozen_backbone, multi_task, regression, sine
 
-LOOPS = {"few_shot": 6, "frozen_backbone": 6, "multi_task": 7, "regression": 7}
+LOOPS = {
+    "few_shot": 8,
+    "frozen_backbone": 8,
+    "multi_task": 9,
+    "regression": 9,
+    "lightning_callback": 27,
+}
 EXAMPLES = Path(inspect.getfile(sine)).parent
 
 
@@ -50,20 +59,63 @@ def test_two_losses_in_one_loop_turn_away_from_the_wrong_camera():
     assert error < 0.5
 
 
+MARK = "  # towpath"
+
+
+def added(name: str) -> tuple[list[str], list[str]]:
+    """Return the lines that towpath adds to an example, and the plain loop that was there before.
+
+    Added are the lines with the mark and the callback for Lightning. In the plain loop the lines
+    kept as `# before:` are code again.
+    """
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    callback = range(0)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) and node.name == "TowpathCallback":
+            callback = range(node.lineno - 1, node.end_lineno or 0)
+    ours, plain = [], []
+    for i, line in enumerate(text.splitlines()):
+        if i in callback or line.endswith(MARK):
+            ours += [line] if line.strip() else []
+        elif "assert plan is not None" not in line:  # it is about what main shows
+            plain.append(re.sub(r"# before: ", "", line))
+    return ours, plain
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_lines_that_towpath_adds_are_marked_and_counted(name):
-    lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
-    marked = [line for line in lines if line.endswith("  # towpath")]
-    docstring = ast.get_docstring(ast.parse("\n".join(lines))) or ""
-    stated = re.search(r"adds (\d+) lines", docstring)
+    ours, plain = added(name)
+    stated = re.search(r"adds (\d+) lines", "\n".join(plain))
     assert stated is not None
-    assert len(marked) == int(stated.group(1)) == LOOPS[name]
-    # no line of code that names something of towpath's lacks the mark, but for what main returns
-    body = lines[len(docstring.splitlines()) + 1 :]
-    names = re.compile(r"\btp\.|windowed|objective|stepping")
-    unmarked = [line for line in body if names.search(line) and line not in marked]
-    assert [line for line in unmarked if not line.startswith("def main()")] == []
-    assert sum(line.strip().startswith("# before:") for line in lines) >= 3
+    assert len(ours) == int(stated.group(1)) == LOOPS[name]
+    page = (EXAMPLES.parent / "docs" / "your-own-loop.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if f"[{name}.py]" in line)
+    assert row.endswith(f"| {LOOPS[name]} |")
+
+
+@pytest.mark.filterwarnings("ignore")  # Lightning's own
+@pytest.mark.parametrize("name", LOOPS)
+def test_without_those_lines_it_is_a_plain_loop_that_knows_nothing_of_towpath(name):
+    """So no line is left out of the count, and none that a loop has anyway is in it."""
+    if name == "lightning_callback":
+        pytest.importorskip("lightning", reason="lightning is not installed: pip install lightning")
+    text = "\n".join(added(name)[1])
+    assert "import towpath" not in text
+    unused = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--select", "F401,F811", "--isolated", "-"],
+        input=text,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert unused.returncode == 0, unused.stdout + unused.stderr
+    # what main says of its result, and returns, is there to be shown
+    shown = {"tp": SimpleNamespace(Plan=object), "TowpathCallback": object}
+    place: dict[str, object] = {"__name__": name, "plan": None, "callback": None, **shown}
+    exec(compile(text, f"{name}, plain", "exec"), place)
+    main = place["main"]
+    assert callable(main)
+    main()
 
 
 @pytest.mark.filterwarnings("ignore")  # Lightning's own
@@ -80,5 +132,6 @@ def test_a_lightning_callback_of_at_most_30_lines_trains_with_planned_weights():
 
     trained = example.main()
     assert len(trained.plans) == example.BATCHES // 5
+    assert trained.windowed.windows == len(trained.plans) + 1, "the last batches count, too"
     mean = trained.plans[-1].weights.mean(0)
     assert mean[: example.WRONG].mean() < 0.7 * mean[example.WRONG :].mean()

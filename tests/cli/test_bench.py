@@ -25,3 +25,9 @@ def test_the_cost_of_a_run_is_told(here, capsys):
     assert "tiny with tow: " in said
     assert "times uniform" in said
     assert "expected for 4 steps: " in said
+    assert "saves no time" not in said
+
+
+def test_it_is_told_where_threads_save_no_time(here, capsys):
+    assert main(["bench", "tiny.yaml", "--learner.name", "mt-net", "--threads", "2"]) == 0
+    assert "threads: 2 saves no time" in " ".join(capsys.readouterr().out.split())

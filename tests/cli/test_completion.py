@@ -19,6 +19,16 @@ TYPED = {
     "towpath train quick --training.st": {"--training.steps"},
     "towpath train quick --weighter.name tow-targets-": {"tow-targets-fast"},
     "towpath train quick --logger ml": {"mlflow"},
+    "towpath train quick --optimizer.name r": {"rmsprop", "radam"},
+    "towpath train quick --backbone.name resnet1": {"resnet10", "resnet18"},
+    "towpath train quick --learner.name proto-": {"proto-maml"},
+    "towpath train quick --training.steps qui": set(),  # its value is no recipe
+    "towpath train quick --trusted.data ru": {"runs"},
+    "towpath resume runs --trai": {"--training.steps"},
+    "towpath resume runs --weighter.": set(),
+    "towpath evaluate runs --episodes.s": {"--episodes.shots"},
+    "towpath evaluate runs --episodes.label": set(),
+    "towpath data preview glyphs --episodes.label": {"--episodes.label_noise"},
     "towpath --vers": {"--version"},
     "towpath data fet": {"fetch"},
     "towpath data fetch omni": {"omniglot"},
@@ -129,8 +139,8 @@ def test_every_command_is_completed():
     paths = {one.path: one for one in command_words(cli.command_line())}
     assert set(paths[()].commands) == {module.__name__.split(".")[-1] for module in cli.COMMANDS}
     assert {"list", "fetch", "verify", "preview"} <= set(paths["data",].commands)
-    assert "@fields" in paths["train",].options
-    assert "@fields" not in paths["audit",].options
+    assert "--*" in paths["train",].options
+    assert "--*" not in paths["audit",].options
 
 
 def test_an_unknown_shell_is_refused(capsys):

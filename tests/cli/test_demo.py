@@ -6,6 +6,8 @@ from tests.refusal import refused
 from tests.reports.reading import Page
 from tests.training.runs import tiny
 from towpath.cli.main import main
+from towpath.recipes.reading import read_recipe
+from towpath.training.setup import prepare
 
 
 def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
@@ -36,3 +38,13 @@ def test_the_demo_leaves_a_report_and_goes_on_with_no_other_comparison(
 
 def test_seeds_that_are_none_are_refused(capsys):
     assert "--seeds is empty" in refused(["demo", "--seeds", ","], capsys)
+
+
+def test_the_demo_compares_auto_for_long_enough_that_it_can_choose():
+    recipe = read_recipe("demo", [("weighter.name", "auto")])
+    assert {"uniform", "auto"} <= set(recipe.compare)
+    setup = prepare(recipe)
+    assert len(setup.judges(0)) == 7
+    assert not any("all the time" in note for note in setup.notes)
+    short = prepare(read_recipe("demo", [("weighter.name", "auto")], budget="small"))
+    assert any("chooses at step 80 for the first time" in note for note in short.notes)

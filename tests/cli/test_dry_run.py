@@ -30,6 +30,18 @@ def test_a_run_is_described_and_nothing_is_written(here, capsys):
     assert "Nothing was written; the run would be in runs/tiny-uniform-seed0" in rest
 
 
+@pytest.mark.parametrize(
+    "command", [["train", "tiny.yaml"], ["compare", "tiny.yaml", "--weighters", "uniform"]]
+)
+def test_where_the_learner_draws_it_is_said_that_threads_save_no_time(here, capsys, command):
+    sentence = "tasks are computed one after the other and threads: 2 saves no time"
+    for learner in ("protonet", "mt-net"):
+        words = ["--dry-run", "--learner.name", learner, "--threads", "2"]
+        assert main([*command, *words]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert (sentence in said) == (learner == "mt-net")
+
+
 def test_the_resolved_recipe_is_a_recipe(here, capsys):
     assert main(["train", "tiny.yaml", "--dry-run", "--json"]) == 0
     shown = capsys.readouterr().out

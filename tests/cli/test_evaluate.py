@@ -59,7 +59,8 @@ def test_a_run_can_be_tested_on_tasks_of_another_shape(done, capsys):
     usual = json.loads(capsys.readouterr().out)
     assert main([*words, "--episodes.shots", "3", "--episodes.ways", "4"]) == 0
     other = json.loads(capsys.readouterr().out)
-    assert (usual["episodes"]["shots"], usual["episodes"]["ways"]) == (1, 2)
+    # the labels of test tasks are right, whatever those of training were
+    assert usual["episodes"] == {"ways": 2, "shots": 1, "query": 2, "within_group": True}
     assert (other["episodes"]["shots"], other["episodes"]["ways"]) == (3, 4)
     assert other["test"]["glyphs"]["loss"] != usual["test"]["glyphs"]["loss"]
     assert main(["evaluate", str(done), "--tasks", "3", "--episodes.shots", "3"]) == 0
@@ -77,4 +78,12 @@ def test_a_head_of_two_outputs_takes_no_third_class(here, capsys):
     capsys.readouterr()
     said = refused(["evaluate", "run", "--tasks", "2", "--episodes.ways", "3"], capsys)
     assert "the head of the network was trained for 2 classes; expected 2" in said
+    assert "of other ways: bayesian-taml, proto-maml, protonet, ridge." in said
     assert main(["evaluate", "run", "--tasks", "2", "--episodes.shots", "2"]) == 0
+
+
+@pytest.mark.parametrize("learner", ["bayesian-taml", "ridge"])
+def test_learners_without_a_head_of_their_own_take_a_third_class(here, capsys, learner):
+    assert main(["train", "tiny.yaml", "--learner.name", learner, "--out", "run"]) == 0
+    assert main(["evaluate", "run", "--tasks", "2", "--episodes.ways", "3"]) == 0
+    assert "episodes.ways 3" in capsys.readouterr().out

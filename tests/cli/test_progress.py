@@ -11,6 +11,7 @@ from tests.runs.test_summary import SUMMARY
 from towpath.cli.progress import ConsoleReporter
 from towpath.metrics import ACCURACY, LOSS, R2, RMSE
 from towpath.runs.scores import Score
+from towpath.training.estimate import Estimate
 
 REGRESSION = Score(
     {R2: np.array([0.5, np.nan, -0.25]), RMSE: np.array([0.5, 1.0, 1.5]), LOSS: np.ones(3)}
@@ -30,6 +31,16 @@ def said(console):
 def ended(console, score):
     ConsoleReporter(console).ended(replace(SUMMARY, test={"assays": score.summary()}))
     return said(console).splitlines()
+
+
+def test_what_a_user_should_know_of_the_expected_cost_is_said_after_it(console):
+    usual = Estimate(2.0, 1.0, 20.0, 1.0, 0, 2**30)
+    ConsoleReporter(console).expected(usual)
+    ConsoleReporter(console).expected(replace(usual, idle_threads=3))
+    first, second, note = said(console).splitlines()
+    assert first == second
+    assert "draws random numbers" in note
+    assert "threads: 4 saves no time" in note
 
 
 def test_a_run_of_accuracies_ends_as_ever(console):

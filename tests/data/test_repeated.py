@@ -39,3 +39,33 @@ def test_tasks_drawn_from_a_pool_differ_and_thousands_of_few_samples_are_quick()
     assert repeated(drawn).same == {}
     few = [task(i % 7, i % 5, i % 3, support=1) for i in range(3000)]
     assert len(repeated(few).same) > 2000
+
+
+def test_tasks_that_say_other_things_of_the_same_samples_are_not_the_same():
+    x = torch.arange(6.0)[:, None]
+    labels = [torch.tensor([0, 0, 0, 1, 1, 1]), torch.tensor([0, 1, 0, 1, 0, 1])]
+    renamed = 1 - labels[0]
+    one, other, again = (Episode(x[:2], y[:2], x[2:], y[2:]) for y in (*labels, renamed))
+    assert repeated([one, other]).same == {}
+    assert repeated([one, again]).same == {1: 0}
+    numbers = [Episode(x[:2], y[:2], x[2:], y[2:]) for y in (x[:, 0], x[:, 0] ** 2, x[:, 0])]
+    assert repeated(numbers).same == {2: 0}
+
+
+def test_columns_of_a_table_are_other_tasks_on_the_same_rows():
+    x, y = torch.arange(6.0)[:, None], torch.arange(6) % 2
+    tasks = [Episode(x[:2], y[:2], x[2:], y[2:], {"task": name}) for name in ("a", "b")]
+    moved = Episode(x[:2], 1 - y[:2], x[2:], y[2:], {"task": "b"})
+    assert repeated(tasks).same == {1: 0}  # two columns that agree in everything
+    assert repeated([tasks[0], moved]).mostly == {}
+    scaled = [Episode(x[:k], x[:k, 0] * k, x[k:], x[k:, 0] * k, {"task": "a"}) for k in (2, 3)]
+    assert repeated(scaled).same == {1: 0}  # numbers are scaled by the support set
+
+
+def test_half_precision_is_compared_as_well():
+    assert repeated([task(0, 1, 2), task(0, 1, 2)]).same == {1: 0}
+    half = [
+        Episode(*(part.bfloat16() if part.is_floating_point() else part for part in parts))
+        for parts in [(t.support_x, t.support_y, t.query_x, t.query_y) for t in [task(0, 1, 2)] * 2]
+    ]
+    assert repeated(half).same == {1: 0}

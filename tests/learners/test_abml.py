@@ -100,7 +100,7 @@ class ByHand:
         ]
         mu, rho = self.prior
         P = sum(m.numel() for m in mu.values())
-        gamma = Gamma(torch.tensor(1.0).double(), torch.tensor(0.01).double())
+        gamma = Gamma(*torch.tensor([1.0, 0.01], dtype=torch.float64))
         hyper = sum(
             -Normal(0.0, 1.0).log_prob(mu[n]).sum() - gamma.log_prob((-2 * rho[n]).exp()).sum()
             for n in mu
@@ -164,3 +164,9 @@ def test_the_posterior_starts_at_the_prior():
 def test_impossible_settings_are_refused(option):
     with pytest.raises(ValueError, match=next(iter(option))):
         ABML(MLP(4, 3), **option)
+
+
+@pytest.mark.parametrize("samples", [2.5, 2.0, True], ids=str)
+def test_draws_are_a_whole_number(samples):
+    with pytest.raises(ValueError, match=rf"samples={samples}; expected a whole number"):
+        ABML(MLP(4, 3), samples=samples)

@@ -198,3 +198,21 @@ def test_a_network_of_images_that_does_not_tell_their_size_is_told_it():
 def test_impossible_settings_are_refused(option):
     with pytest.raises(ValueError, match=option):
         BayesianTAML(MLP(6, None, (5,)), **{option: -1})
+
+
+@pytest.mark.parametrize("option", ["samples", "test_samples"])
+def test_draws_are_a_whole_number(option):
+    with pytest.raises(ValueError, match=rf"{option}=1.5; expected a whole number"):
+        BayesianTAML(MLP(6, None, (5,)), **{option: 1.5})
+
+
+def test_images_that_the_encoder_cannot_halve_twice_are_refused_at_once():
+    def network() -> nn.Module:
+        return nn.Sequential(nn.Conv2d(1, 2, 2), nn.Flatten())
+
+    for shape in ((1, 3, 3), (1, 8, 3), (1, 3, 8)):
+        with pytest.raises(ValueError, match=r"expected images of at least 4 x 4.*Enlarge"):
+            BayesianTAML(network(), inputs=shape)
+    learner = BayesianTAML(network(), inputs=(1, 4, 4))
+    task = classification((1, 2), shape=(1, 4, 4), dtype=torch.float32)
+    assert learner(learner.parameters(), task).shape == (4, 2, 1)

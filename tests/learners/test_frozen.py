@@ -133,6 +133,52 @@ def test_a_model_that_is_frozen_as_a_whole_still_adapts():
     assert torch.equal(learner(learner.parameters(), TASK), outputs)
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_was_frozen_in_training_does_not_adapt_once_all_is_frozen(name):
+    learner = frozen(name)
+    outputs = seeded(learner, learner.parameters(), TASK).detach()
+    learner.module.requires_grad_(False)
+    assert torch.equal(seeded(learner, learner.parameters(), TASK), outputs)
+
+
+@pytest.mark.parametrize("name", ["mt-net", "bayesian-taml", "abml", "ridge"])
+def test_a_learner_of_a_network_that_is_frozen_as_a_whole_trains_what_is_beside_it(name):
+    net = Net(3).double().requires_grad_(False)
+    learner = LEARNERS[name](net)
+    learner.module.double()
+    before = {key: p.clone() for key, p in learner.module.named_parameters()}
+    assert not any(key.startswith("model.") for key in learner.parameters())
+    optimizer = torch.optim.SGD(learner.module.parameters(), lr=0.05)
+    plan = tp.Uniform().plan(tp.Objective(learner, workers=1), learner.module, optimizer, WINDOW)
+    plan.apply_(learner.module, optimizer)
+    for key, p in learner.module.named_parameters():
+        if key.startswith("model."):
+            assert torch.equal(p, before[key])
+    assert any(not torch.equal(p, before[key]) for key, p in learner.parameters().items())
+
+    outputs = seeded(learner, learner.parameters(), TASK).detach()
+    if name != "abml":  # whose means, put aside, adapt like the weights of MAML
+        learner.module.requires_grad_(False)
+        assert torch.equal(seeded(learner, learner.parameters(), TASK), outputs)
+
+
+def test_meta_sgd_refuses_a_network_that_is_frozen_as_a_whole():
+    net = Net(3).requires_grad_(False)
+    with pytest.raises(ValueError, match=r"parameters are all frozen.*Unfreeze"):
+        MetaSGD(net)
+
+
+def test_meta_sgd_learns_the_rates_of_a_head_from_zero_on_a_frozen_body():
+    net = Net(3).double()
+    net.body.requires_grad_(False)
+    net.neck.requires_grad_(False)
+    learner = MetaSGD(net, zero_head=True)
+    assert list(learner.parameters()) == ["rates.head/weight", "rates.head/bias"]
+    optimizer = torch.optim.SGD(learner.module.parameters(), lr=0.05)
+    plan = tp.Uniform().plan(tp.Objective(learner, workers=1), learner.module, optimizer, WINDOW)
+    assert plan.status.usable
+
+
 def test_a_frozen_head_leaves_nothing_to_adapt():
     net = Net(3).double()
     learner = ANIL(net, head="head")

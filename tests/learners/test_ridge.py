@@ -22,8 +22,7 @@ from towpath.objective import Curvature
 
 def learner_of(width: int = 5, regulariser: float = 0.7, scale: float = 3.0) -> Ridge:
     torch.manual_seed(0)
-    learner = Ridge(MLP(4, None, (6, width), "tanh"), regulariser, scale)
-    learner.module.double()
+    learner = Ridge(MLP(4, None, (6, width), "tanh").double(), regulariser, scale)
     with torch.no_grad():
         learner.module.get_parameter("bias").fill_(0.25)
     return learner
@@ -126,6 +125,19 @@ def test_features_are_the_embedding():
     x = torch.randn(3, 4, dtype=torch.float64)
     features = learner.features(learner.parameters(), x)
     assert torch.equal(features, learner.model(x))
+
+
+def test_the_learned_numbers_are_where_the_network_is_and_of_its_precision():
+    learner = Ridge(MLP(4, None, (5,)).to("meta", torch.float16))
+    for name in ("log_lambda", "scale", "bias"):
+        number = learner.module.get_parameter(name)
+        assert (number.device.type, number.dtype) == ("meta", torch.float16)
+
+
+def test_the_names_that_stand_in_checkpoints_keep_their_order():
+    names = list(Ridge(MLP(4, None, (5,))).parameters())
+    of_model = ["model.layers.0.weight", "model.layers.0.bias"]
+    assert names == ["log_lambda", "scale", "bias", *of_model]
 
 
 def test_mistakes_are_answered_with_the_remedy():

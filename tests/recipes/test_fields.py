@@ -38,6 +38,16 @@ def test_type_default_and_meaning_are_those_of_the_code():
     assert one("weighter.rules", "race").default == "null"
 
 
+def test_a_program_reads_defaults_as_values():
+    assert one("training.steps").as_json()["default"] == 300
+    assert one("name").as_json()["default"] == "run"
+    assert one("about").as_json()["default"] == ""
+    assert one("optimizer.eps", "adam").as_json()["default"] == 1e-8
+    assert one("data.name").as_json()["default"] == "glyphs"
+    assert one("optimizer.clip_norm", "adam").as_json()["default"] is None
+    assert "default" not in one("probes[].name").as_json()
+
+
 @pytest.mark.parametrize("field", LISTED, ids=lambda f: f"{f.name} {f.component}".strip())
 def test_every_field_says_what_it_means(field):
     assert field.meaning, "document it where it is declared"

@@ -140,16 +140,17 @@ def test_the_study_of_weights_watches_mini_batches_of_different_alphabets():
 
 
 class Setting(NamedTuple):
-    """Length and rate of a training."""
+    """Length, rate and clipping of a training."""
 
     tasks: int
     steps: int
     meta_lr: float
+    clip_value: float | None
 
 
 OF_THE_METHOD = {
-    "any-shot-mt-net": Setting(4, 60_000, 1e-3),
-    "any-shot-abml": Setting(1, 80_000, 1e-3),
+    "any-shot-mt-net": Setting(4, 60_000, 1e-3, 10.0),
+    "any-shot-abml": Setting(1, 80_000, 1e-3, None),
 }
 
 
@@ -159,14 +160,16 @@ def test_a_row_of_the_any_shot_table_that_others_reported_has_their_setting(name
     ABML the settings that their own papers state."""
     recipe = read_recipe(name)
     assert recipe.weighter == Component("uniform")
-    expected = OF_THE_METHOD.get(name, Setting(1, 80_000, 1e-4))
+    adapts = "adaptation_steps" in recipe.learner.options  # what Lee et al. clip
+    expected = OF_THE_METHOD.get(name, Setting(1, 80_000, 1e-4, 3.0 if adapts else None))
     assert recipe.training.meta_batch_size == expected.tasks
     assert recipe.training.steps == expected.steps
     assert recipe.optimizer.options["meta_lr"] == expected.meta_lr
+    assert recipe.optimizer.options.get("clip_value") == expected.clip_value
     assert (recipe.episodes.shots, recipe.episodes.query) == ("any", 15)
     assert (recipe.test.tasks, recipe.test.also) == (3000, ["cub"])
     options = recipe.learner.options
-    if "adaptation_steps" in options:
+    if adapts:
         assert options["adaptation_steps"] == 5
         assert options.get("test_steps") == (None if name in OF_THE_METHOD else 10)
         assert options["first_order"] is False

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -56,11 +57,18 @@ def test_stretches_of_the_axis_are_marked_in_a_strip_and_names_may_be_left_to_a_
     spans = (Span(0, 50, -1, "a < b"), Span(50, 100, 3, "c"))
     axes = Axes("step", "value", spans=spans, end_labels=False)
     svg = line_chart(WORDS, axes, [Line("one", 0, [(0.0, 1.0), (100.0, 2.0)])])
+    lowest = replace(axes, references=[(0.0, "zero")])
+    dotted = line_chart(WORDS, lowest, [Line("one", 0, [(0.0, 0.0), (100.0, 2.0)], dots=True)])
     found = re.findall(r'<rect class="dot (\w+)" x="([\d.]+)" y="\S+" width="([\d.]+)"', svg)
     (grey, start, first), (series, middle, second) = found
     assert (grey, series) == ("grey", "s3")
     assert float(start) + float(first) == pytest.approx(float(middle), abs=0.02)
     assert float(first) == pytest.approx(float(second), abs=0.02)
     assert "<title>a &lt; b</title>" in svg
+    # the strip hides neither the lowest point nor a line of reference
+    dots = [float(at) for at in re.findall(r'<circle[^>]* cy="([\d.]+)"', dotted)]
+    top = float(re.findall(r'<rect class="dot grey" x="\S+" y="([\d.]+)"', dotted)[0])
+    zero = float(re.findall(r'class="reference" d="M[\d.]+,([\d.]+)H', dotted)[0])
+    assert max(*dots, zero) < top - 3
     assert 'class="label' not in svg
     assert 'class="label' in line_chart(WORDS, Axes("s", "v"), [Line("one", 0, [(0, 1), (1, 2)])])

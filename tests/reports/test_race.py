@@ -90,7 +90,31 @@ def test_a_race_that_judged_nothing_says_so(made_up):
     assert section is not None
     (note,) = section.blocks
     assert isinstance(note, Note)
-    assert "nothing was judged, so uniform led all the time" in note.text
+    assert "nothing was judged in 40 steps, so uniform led all the time" in note.text
+    assert "Train for longer, or lower weighter.first" in note.text
+
+
+def test_a_race_without_the_end_of_a_heat_says_so(made_up):
+    gain = {"mixture": Standing(0.1, 0.01, 5)}
+    halved = RaceRecord("uniform", standings=gain, dropped=("opus",))
+
+    def note() -> str:
+        section = race_section(study)
+        assert section is not None
+        table = section.blocks[1]
+        assert isinstance(table, Table)
+        return table.note
+
+    study = made_up(RaceRecord("uniform"), halved)
+    assert note().startswith("No heat ended within 40 steps, so uniform led all the time. Train")
+    (run_data,) = study.all
+    finished, run_data.summary = run_data.summary, None  # as it is while a run goes on
+    try:
+        assert note() == "No heat has ended yet."
+    finally:
+        run_data.summary = finished
+    made_up(RaceRecord("mixture", led="uniform", standings=gain, share=0.05, ended=True))
+    assert "better beyond chance: a one-sided t-test over the judges at p <= 0.05, which" in note()
 
 
 def test_heats_are_lines_of_their_own_and_a_look_is_drawn_once(made_up):

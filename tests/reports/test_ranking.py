@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from towpath.metrics import area_under_curve
-from towpath.reports.ranking import NORMAL_95, effects, ranking
+from towpath.reports.ranking import effects, ranking
+from towpath.runs.task_values import NORMAL_95
 
 
 def drawn(K, n, ways, seed, effect):

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,12 @@ def test_worse_weighters_and_the_oracle_are_never_advised():
     assert found.weighter == "trim"
     assert found.comparisons == 1
     assert advised(bound[:1], SETTING) is None
+    assert advised([candidate("uniform", -0.1, 1e-9)], replace(SETTING, baseline="oracle")) is None
+    unknown = [candidate("doge", math.nan, math.nan), candidate("trim", 0.05, 1e-5)]
+    for order in (unknown, unknown[::-1]):
+        known = advised(order, SETTING)
+        assert known is not None
+        assert (known.weighter, known.comparisons) == ("trim", 1)
     lower = advised([candidate("trim", -0.1, 1e-9)], Setting("uniform", "omniglot", LOSS, 9))
     assert lower is not None
     assert lower.weighter == "trim"  # a smaller loss is better

@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 
 from towpath.runs.confusion import Confusion, Confusions, PairCount, confusions_of
 
@@ -47,9 +48,29 @@ def test_the_hardest_classes_and_the_most_confused_pairs_come_first():
     assert accuracies == sorted(accuracies)
     pairs = found.confused()
     assert all(pair.true != pair.predicted and pair.count.taken for pair in pairs)
-    assert [p.count.share for p in pairs] == sorted((p.count.share for p in pairs), reverse=True)
+    ends = [lower_end(p.count) for p in pairs]
+    assert ends == sorted(ends, reverse=True)
     off_diagonal = sum(p.taken for (a, b), p in found.pairs.items() if a != b)
     assert sum(pair.count.taken for pair in pairs) == off_diagonal
+
+
+def lower_end(count):
+    return binomtest(count.taken, count.met).proportion_ci(0.95, method="wilson").low
+
+
+@pytest.mark.parametrize("met", [1, 5, 80])
+def test_pairs_are_ranked_by_the_lower_end_of_wilsons_interval(met):
+    for taken in range(met + 1):
+        count = PairCount(met, taken)
+        assert count.surely == pytest.approx(lower_end(count), abs=1e-7)
+
+
+def test_a_pair_that_met_once_does_not_lead_one_that_was_confused_again_and_again():
+    once = (("owl", "tern"), [[0, 2], [0, 2]])
+    again = [(("cat", "dog"), [[4, 16], [0, 20]])] * 3
+    first, second = Confusion.of([once, *again]).confused()
+    assert (first.true, first.count.share) == ("cat", 0.8)
+    assert (second.true, second.count.share) == ("owl", 1.0)
 
 
 def test_the_sum_of_parts_is_the_whole_even_if_classes_differ():

@@ -8,6 +8,7 @@ from towpath.cli.main import main
 from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
 from towpath.training.estimate import estimate
+from towpath.training.evaluation import evaluate
 from towpath.training.setup import prepare
 from towpath.weighters import TOW, Kinds
 from towpath.weighters.tow.work import TRIALS
@@ -82,6 +83,30 @@ def test_a_plan_that_cannot_fit_is_refused_before_it_begins(monkeypatch):
     monkeypatch.setattr("towpath.training.estimate.free_memory", lambda device: 1000)
     with pytest.raises(RecipeError, match=r"needs about .* GiB; found 0\.0 GiB free\. Lower"):
         estimate(setup)
+
+
+def test_tests_are_measured_in_evaluation_mode_where_learners_do_more(monkeypatch):
+    """Bayesian TAML's tests were expected to take a twentieth of what they took."""
+    setup = prepare(tiny("uniform", "bayesian-taml"))
+    modes = []
+
+    def watched(*arguments):
+        modes.append(setup.learner.module.training)
+        return evaluate(*arguments)
+
+    monkeypatch.setattr("towpath.training.estimate.evaluate", watched)
+    assert estimate(setup).evaluation_seconds > 0
+    assert set(modes) == {False}
+    assert setup.learner.module.training
+
+
+@pytest.mark.parametrize(
+    ("learner", "threads", "idle"), [("mt-net", 2, 1), ("mt-net", 1, 0), ("maml", 2, 0)]
+)
+def test_threads_that_a_learner_that_draws_cannot_use_are_counted(learner, threads, idle):
+    cost = estimate(prepare(tiny("uniform", learner, threads=threads)))
+    assert cost.idle_threads == idle
+    assert (f"threads: {threads} saves no time" in cost.note) == bool(idle)
 
 
 def test_free_memory_is_a_sensible_number():

@@ -11,8 +11,8 @@ from towpath.metrics import METRICS
 from towpath.runs.scores import Score
 from towpath.training import judging
 from towpath.training.checkpoint import Checkpoint
-from towpath.training.evaluation import evaluate
-from towpath.training.judging import chosen_params, evaluation_mode, final_scores, validated
+from towpath.training.evaluation import evaluate, evaluation_mode
+from towpath.training.judging import chosen_params, final_scores, validated
 from towpath.training.setup import prepare
 
 from .runs import Silent, tiny

@@ -208,6 +208,27 @@ def test_with_one_judge_a_race_is_uniform_and_says_so():
     assert not any("to judge by" in note for note in prepare(raced()).notes)
 
 
+def test_a_run_that_ends_before_its_first_heat_does_is_its_baseline_and_says_so(tmp_path):
+    def training(steps: int) -> Recipe:
+        return raced(training={"steps": steps, "horizon": 3, "meta_batch_size": 2})
+
+    # a heat of 10 mini-batches from step 6 on; the last window of a run may be shorter than three
+    short, said = training(15), io.StringIO()
+    train(tmp_path / "short", short, ConsoleReporter(Console(file=said, width=500)))
+    assert {race["leader"] for race in races(tmp_path / "short")} == {"uniform"}
+    assert not any(race.get("ended") for race in races(tmp_path / "short"))
+    told = (
+        "The weighter 'race' chooses at step 16 for the first time, at the end of a heat of its "
+        "rules, and training.steps is 15: it is uniform all the time. Set training.steps to at "
+        "least 16, or lower weighter.first and weighter.length."
+    )
+    assert said.getvalue().count(told) == 1
+    assert not any("for the first time" in note for note in prepare(training(16)).notes)
+    assert races(run(tmp_path / "enough", training(16)))[-1]["ended"]
+    auto = raced(weighter={"name": "auto"}, training={"steps": 79, "horizon": 5})
+    assert any("'auto' chooses at step 80 for the" in note for note in prepare(auto).notes)
+
+
 @pytest.mark.parametrize("baseline", ["opus", "trusted-only"])
 def test_a_race_without_trusted_tasks_is_refused_if_its_baseline_needs_them(baseline):
     weighter = {"name": "race", "rules": [baseline, "uniform"]}

@@ -1,6 +1,6 @@
 """Wrong trusted tasks in runs: found, named, left out; harmless where most are wrong."""
 
-import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,10 +8,10 @@ from towpath.data.trusted import FixedTrusted
 from towpath.runs.read import read_run
 from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training import Recipe, resume, train, trust_check
-from towpath.training.doubt import Doubt
 from towpath.training.setup import prepare
 from towpath.training.trust_check import check_due
 from towpath.training.trusting import first_trust, still_usable
+from towpath.weighters import Uniform
 
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run
 
@@ -99,8 +99,30 @@ def test_a_task_that_is_left_out_is_trained_on_and_not_aimed_at(checked):
     for n in range(20):
         assert all(len(batch) == 1 for batch in setup.window(n, 2, trust)[1] or [[]])
         same = setup.window(n, 2, trust)[0], setup.window(n, 2)[0]
-        infos = [[[task.info for task in batch] for batch in window] for window in same]
-        assert infos[0] == infos[1]
+        infos = [[task.info for batch in window for task in batch] for window in same]
+        for marked, info in zip(*infos, strict=True):
+            doubted = info.get("trusted") and info["index"] in trust.left_out
+            assert marked == ({**info, "left_out": True} if doubted else info)
+
+
+@pytest.mark.parametrize("weighter", ["trusted-only", "fine-tune", "kinds"])
+def test_rules_that_train_on_trusted_tasks_do_not_on_those_that_are_left_out(
+    weighter, tmp_path, monkeypatch
+):
+    left_out = {1, 4, 7, 10, 13}
+    monkeypatch.setattr(trust_check, "doubted", lambda *_: tuple(left_out))
+    path = run(tmp_path / weighter, learning(weighter))
+    checks = read_run(path).trust
+    assert [check.step for check in checks] == [10, 20]
+    assert {*checks[-1].check.trust.left_out} == left_out
+    later = [line for line in records(path) if line["kind"] == "step" and line["step"] > 20]
+    rows = [(w, t) for line in later for w, t in zip(line["weights"], line["tasks"], strict=True)]
+    trusted = [(w, task) for w, task in rows if task.get("trusted")]
+    marked = {task["index"] for _, task in trusted if task.get("left_out")}
+    assert marked == left_out & {task["index"] for _, task in trusted} == {1, 4}
+    if weighter != "kinds":
+        for weight, task in trusted:
+            assert weight == (0.0 if task["index"] in left_out else 1.0)
 
 
 def test_a_killed_run_goes_on_with_the_same_doubts(checked, tmp_path):
@@ -111,6 +133,15 @@ def test_a_killed_run_goes_on_with_the_same_doubts(checked, tmp_path):
             train(out, learning(), Stopping(stop, Killed))
         resume(out, Silent())
         assert outcome(out) == outcome(path)
+
+
+@pytest.mark.parametrize("steps", [10, 20])
+def test_a_run_that_is_made_longer_has_the_check_of_its_old_last_step(checked, steps, tmp_path):
+    recipe = learning()
+    short = replace(recipe, training=replace(recipe.training, steps=steps))
+    run(tmp_path / "longer", short)
+    resume(tmp_path / "longer", Silent(), steps=24)
+    assert outcome(tmp_path / "longer") == outcome(checked[0])
 
 
 def test_clean_trust_trains_as_without_a_check(tmp_path):
@@ -128,7 +159,7 @@ def test_a_weighter_that_uses_no_trust_checks_none(tmp_path):
 
 @pytest.mark.parametrize("weighter", ["opus", "auto"])
 def test_training_is_uniform_once_most_trusted_tasks_are_doubted(weighter, tmp_path, monkeypatch):
-    everything = Doubt(tuple(range(20)), math.nan)
+    everything = tuple(range(20))
     monkeypatch.setattr(trust_check, "doubted", lambda *_: everything)
     reporter = Noting()
     train(tmp_path / "whole", learning(weighter), reporter)
@@ -174,3 +205,12 @@ def test_trust_is_unusable_where_too_few_targets_or_judges_are_left():
         "only 1 trusted task of 2 can be aimed at"
         in still_usable(Trust(left_out=(0,)), two, opus.weighter).unusable
     )
+
+
+@pytest.mark.parametrize("baseline", ["trusted-only", "opus"])
+def test_a_race_whose_baseline_believes_trusted_tasks_is_uniform_without_them(baseline):
+    rules = {"name": "race", "rules": [baseline, "trim"]}
+    recipe = Recipe.of({**LEARNING, "weighter": rules, "trusted": {"count": 20, "per_batch": 1}})
+    setup = prepare(recipe)
+    assert isinstance(setup.weighter_under(Trust(unusable="They are wrong.")), Uniform)
+    assert setup.weighter_under(ALL_TRUSTED) is setup.weighter

@@ -165,6 +165,10 @@ def test_a_schedule_turns_to_the_trusted_tasks_after_its_steps():
         for n in range(5):
             w, _ = rule.weights(tp.MiniBatch(losses, losses[:, None], infos, step=n), {})
             assert w.tolist() == ([0.25] * 4 if n < turn else [0.5, 0.0, 0.5, 0.0])
+    doubted = [{"trusted": True, "left_out": True}, *infos[1:]]
+    for rule in (tp.FineTune(after=0), tp.TrustedOnly()):
+        w, _ = rule.weights(tp.MiniBatch(losses, losses[:, None], doubted), {})
+        assert w.tolist() == [0.0, 0.0, 1.0, 0.0]
     bare = tp.MiniBatch(losses, losses[:, None])
     assert tp.TrustedOnly().weights(bare, {})[0].tolist() == [0.0] * 4
     with pytest.raises(ValueError, match="after=None; expected the number"):

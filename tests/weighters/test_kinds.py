@@ -90,6 +90,19 @@ def test_tasks_that_are_kept_weigh_the_same_and_trusted_ones_always_do():
     assert float(weighed([3.0, 3.1], [False, True]).sum()) < 1e-5, "no step on dropped tasks alone"
 
 
+def test_a_trusted_task_that_was_left_out_is_fitted_and_dropped_like_any_other():
+    rule, memory = _Keeping(200, 0), {**MEMORY, "dropped": [False, True]}
+    losses = [1.0, 3.0, 1.1, 3.1]
+    trusted = batch(losses, trusted=(1,))
+    infos = [{**info, "left_out": bool(info["trusted"])} for info in trusted.infos]
+    doubted = tp.MiniBatch(trusted.losses, NO_GRADIENTS, infos, trusted.step)
+    w, after = rule.weights(doubted, memory)
+    expected, same = rule.weights(batch(losses), memory)
+    assert torch.equal(w, expected)
+    assert after == same
+    assert float(rule.weights(trusted, memory)[0][1]) > 0.3 > 1e-6 > float(w[1])
+
+
 def test_trusted_losses_are_not_fitted_and_one_kind_of_loss_is_left_alone():
     rule = _Keeping(200, 0)
     start = {**rule.initial_state(), "dropped": [False, True]}

@@ -111,7 +111,7 @@ def add_recipe_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", default="full", help="full, or small: the same recipe in minutes"
     )
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=("*",))
 
 
 def chosen_recipe(arguments: argparse.Namespace) -> "Recipe":

@@ -57,3 +57,5 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         f"{cost.peak_bytes / 2**30:.1f} GiB, of which a plan's own {cost.plan_bytes / 2**20:.0f} "
         "MiB",
     )
+    if cost.note:
+        say(console, cost.note)

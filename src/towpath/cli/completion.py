@@ -6,6 +6,7 @@ types. It is written into a file once (`towpath completion bash > FILE`) and aft
 """
 
 import argparse
+import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -35,6 +36,14 @@ NAMES: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("data", "verify"): ("@sets",),
 }
 """what NAME is, which several commands take"""
+OF_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "--data.name": ("@sets", FILES),
+    "--backbone.name": ("@backbones",),
+    "--learner.name": ("@learners",),
+    "--optimizer.name": ("@optimizers",),
+    "--weighter.name": ("@weighters",),
+}
+"""what the values of fields of a recipe are, where they are names; elsewhere files are offered"""
 
 
 @dataclass(frozen=True)
@@ -80,9 +89,12 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
 
 def known_names() -> dict[str, tuple[str, ...]]:
     """Return the names that values are completed to, by the word that stands for them."""
+    from towpath.backbones import BACKBONES
     from towpath.data.registry import SETS
+    from towpath.learners import LEARNERS
     from towpath.recipes import shipped_recipes
     from towpath.recipes.fields import recipe_fields
+    from towpath.recipes.optimizers import OPTIMIZERS
     from towpath.weighters.registry import WEIGHTERS
 
     listed = recipe_fields()
@@ -91,6 +103,9 @@ def known_names() -> dict[str, tuple[str, ...]]:
     return {
         "@recipes": tuple(shipped_recipes()),
         "@weighters": tuple(WEIGHTERS),
+        "@backbones": tuple(BACKBONES),
+        "@learners": tuple(LEARNERS),
+        "@optimizers": tuple(OPTIMIZERS),
         "@sets": tuple(SETS),
         "@sections": tuple(sorted({*sections, *components} - {"", "probes[]"})),
         "@fields": tuple(
@@ -123,10 +138,9 @@ def command_words(
         options += [option for option in action.option_strings if option.startswith("--")]
         if action.nargs != 0:
             of_options |= dict.fromkeys(action.option_strings, words)
-    if parser.get_default("takes_overrides"):
-        options.append("@fields")
-        of_options["--weighter.name"] = ("@weighters",)
-        of_options["--data.name"] = ("@sets", FILES)
+    for pattern in parser.get_default("takes_overrides") or ():
+        options.append(f"--{pattern}")
+        of_options |= {name: OF_FIELDS[name] for name in fnmatch.filter(OF_FIELDS, f"--{pattern}")}
     yield CommandWords(path, tuple(inner), tuple(options), tuple(values), of_options)
     for name, one in inner.items():
         yield from command_words(one, (*path, name))
@@ -151,11 +165,15 @@ def expanded(
 
     Args:
         commands: what may follow each command.
-        names: the names, by the word that stands for them.
+        names: the names, by the word that stands for them; options such as `--data.*` stand for the
+            fields among them.
     """
 
+    def meant(word: str) -> Sequence[str]:
+        return fnmatch.filter(names["@fields"], word) if "*" in word else names.get(word, (word,))
+
     def told(words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name for word in words for name in names.get(word, (word,)))
+        return tuple(name for word in words for name in meant(word))
 
     return [
         CommandWords(
@@ -189,6 +207,7 @@ _towpath() {
     done
     case "$command|$prev" in
 @options@
+        *'|--'*.*) entries='file' ;;
         *)
             case "$command" in
 @values@
@@ -277,6 +296,8 @@ def fish_script(commands: Sequence[CommandWords]) -> str:
             line = f"{begin} -l {option.removeprefix('--')}"
             if option in one.of_options:
                 line = f"{line} -r {_fish_values(*_split(one.of_options[option]))}".rstrip()
+            elif "." in option:
+                line = f"{line} -r -F"
             lines.append(line)
     return FISH + "\n".join(lines) + "\n"
 

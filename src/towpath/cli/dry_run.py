@@ -95,6 +95,8 @@ def show_run(console: Console, out: Path, recipe: Recipe, call: Invocation, as_j
         return
     _show_recipe(console, resolved, forecast)
     say(console, f"expected: {cost_text(forecast.cost)}")
+    if forecast.cost.note:
+        say(console, forecast.cost.note)
     say(console, f"Nothing was written; the run would be in {out}")
 
 
@@ -140,6 +142,8 @@ def show_comparison(
         console,
         f"expected: {seconds_text(seconds)} for {seeds * len(forecasts)} runs{at_a_time}",
     )
+    if first.cost.note:
+        say(console, first.cost.note)
     say(console, f"Nothing was written; the comparison would be in {spec.path}")
 
 

@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
     add_force(parser, "a CSV file that exists")
     add_sources(parser)
     add_json(parser)
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=tuple(f"episodes.{name}" for name in SHAPE_OF_TASKS))
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:
@@ -81,12 +81,13 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         _write_classes(confusions, output)
     policy = getattr(setup.learner.model, "norm_policy", "not stated")
     if arguments.json:
+        shape = recipe.as_mapping()["episodes"]
         print_json(
             {
                 "run": str(path),
                 "step": trained.step,
                 "tasks": tasks,
-                "episodes": recipe.as_mapping()["episodes"],
+                "episodes": {name: shape[name] for name in SHAPE_OF_TASKS},
                 "normalisation": policy,
                 "test": {name: score.summary().as_json() for name, score in scores.items()},
             }
@@ -131,20 +132,23 @@ def _with_tasks(
 
 def _check_outputs(trained: "TrainedLearner", setup: "Setup") -> None:
     """Refuse other ways than the network's head was trained for."""
+    from towpath.learners import LEARNERS
+
     shapes = {name: p.shape for name, p in setup.start.params.items()}
     if shapes != {name: p.shape for name, p in trained.params.items()}:
         was, ways = trained.recipe.episodes.ways, setup.recipe.episodes.ways
+        headless = ", ".join(name for name, kind in LEARNERS.items() if kind.wants_embedding)
         raise UsageError(
             f"--episodes.ways is {ways}, and the head of the network was trained for {was} "
-            f"classes; expected {was}. Only learners without such a head, protonet and proto-maml, "
-            "take tasks of other ways."
+            f"classes; expected {was}. Only learners without such a head take tasks of other ways: "
+            f"{headless}."
         )
 
 
 def _scores(trained: "TrainedLearner", setup: "Setup", tasks: int) -> "dict[str, Score]":
     """Evaluate the trained parameters on the first tasks of each test set."""
     from towpath.training import evaluate
-    from towpath.training.judging import evaluation_mode
+    from towpath.training.evaluation import evaluation_mode
 
     params = {name: p.to(setup.device) for name, p in trained.params.items()}
     with evaluation_mode(setup.learner.module):
@@ -177,7 +181,8 @@ def _show_classes(test: str, one: "Confusion", console: Console) -> None:
     hardest = [f"{name} {100 * one.accuracy(name):.0f}%" for name in one.worst()[:SHOWN]]
     say(console, f"hardest classes of {test}: {', '.join(hardest)}")
     pairs = [
-        f"{pair.true} for {pair.predicted} {100 * pair.count.share:.0f}%"
+        f"{pair.true} for {pair.predicted} {100 * pair.count.share:.0f}% "
+        f"({pair.count.taken} of {pair.count.met})"
         for pair in one.confused()[:SHOWN]
     ]
     if pairs:

@@ -65,8 +65,9 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments, and `--dotted.name value` pairs where the command takes them."""
     arguments, rest = command_line().parse_known_args(bench.naming_the_recipe(argv))
     arguments.argv = list(argv)
-    arguments.overrides = overrides(rest) if getattr(arguments, "takes_overrides", False) else []
-    if rest and not getattr(arguments, "takes_overrides", False):
+    taken = getattr(arguments, "takes_overrides", ())  # patterns; the command itself checks names
+    arguments.overrides = overrides(rest) if taken else []
+    if rest and not taken:
         raise UsageError(
             f"towpath {arguments.command}: {rest[0]!r} is not an argument of it."
             f"{nearest(rest[0], arguments.known_options)} Run `towpath {arguments.command} --help` "

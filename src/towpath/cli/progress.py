@@ -73,6 +73,8 @@ class ConsoleReporter:
     def expected(self, cost: Estimate) -> None:
         """Print the estimated time and memory of the run."""
         say(self.console, f"  expected: {cost_text(cost)}")
+        if cost.note:
+            say(self.console, f"  {cost.note}")
 
     def stepped(self, step: int, record: WindowRecord) -> None:
         """Move the progress bar, or print a line now and then."""

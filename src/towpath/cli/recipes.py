@@ -93,8 +93,6 @@ def copy_recipe(arguments: argparse.Namespace, console: Console) -> None:
 
 def tell_fields(arguments: argparse.Namespace, console: Console) -> None:
     """Show the fields of all sections, or of one section or component."""
-    from dataclasses import asdict
-
     from towpath.recipes.fields import as_markdown, recipe_fields, sections_of
 
     listed, section = recipe_fields(), arguments.section
@@ -108,7 +106,7 @@ def tell_fields(arguments: argparse.Namespace, console: Console) -> None:
             )
         listed = [o for o in listed if section in (o.component, o.name.partition(".")[0])]
     if arguments.json:
-        print_json({"fields": [asdict(one) for one in listed]})
+        print_json({"fields": [one.as_json() for one in listed]})
         return
     if arguments.markdown:
         console.print(as_markdown(listed), highlight=False, soft_wrap=True)

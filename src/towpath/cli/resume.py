@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     add_quiet(parser)
     add_json(parser)
     share_tasks(parser)
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=(STEPS,))
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:

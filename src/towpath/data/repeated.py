@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from towpath.data.episode import Episode
@@ -33,22 +34,26 @@ class Repeated:
 def repeated(tasks: Sequence[Episode]) -> Repeated:
     """Find the tasks that repeat an earlier one.
 
-    Samples are compared by their inputs: labels are numbers within a task, which another task gives
-    in another order. Which samples are in the support set and which in the query set is ignored.
+    Two tasks are the same if they hold the same samples and say the same of them: equal numbers, or
+    the same samples in one class, whatever that class is called. So two columns of a table that
+    were measured on the same rows are two tasks. Which samples are in the support set and which in
+    the query set is ignored.
 
     Args:
         tasks: the tasks to compare with one another.
     """
-    held = [_samples(task) for task in tasks]
-    holders: dict[bytes, list[int]] = {}  # sample -> the first tasks that hold it
-    first: dict[frozenset[bytes], int] = {}
+    holders: dict[tuple[str, bytes], list[int]] = {}  # sample -> the first tasks that hold it
+    first: dict[frozenset[frozenset[bytes]], int] = {}
     same: dict[int, int] = {}
     mostly: dict[int, int] = {}
-    for i, own in enumerate(held):
-        if own in first:
-            same[i] = first[own]
+    for i, task in enumerate(tasks):
+        parts = _parts(task)
+        if parts in first:
+            same[i] = first[parts]
             continue
-        first[own] = i
+        first[parts] = i
+        # what another column of a table says of the same row is another sample
+        own = {(str(task.info.get("task", "")), digest) for part in parts for digest in part}
         shared = Counter(other for sample in own for other in holders.get(sample, ()))
         for nearest, count in shared.most_common(1):
             if count >= MOSTLY * len(own):
@@ -60,10 +65,21 @@ def repeated(tasks: Sequence[Episode]) -> Repeated:
     return Repeated(same, mostly, len(holders), total)
 
 
-def _samples(task: Episode) -> frozenset[bytes]:
-    """Return a digest of each sample of a task, support and query."""
-    return frozenset(_digest(x) for part in (task.support_x, task.query_x) for x in part)
+def _parts(task: Episode) -> frozenset[frozenset[bytes]]:
+    """Return the samples of a task by class, as digests; in one part where targets are numbers.
+
+    Numbers are scaled task by task, so those of a table are told apart by their column instead.
+    """
+    column = str(task.info.get("task", "")).encode()
+    parts: dict[bytes, set[bytes]] = {}
+    for xs, ys in ((task.support_x, task.support_y), (task.query_x, task.query_y)):
+        for x, y in zip(xs, ys, strict=True):
+            number = y.is_floating_point()
+            said = (column or _bytes(y)) if number else b""
+            digest = hashlib.blake2b(_bytes(x) + said, digest_size=16).digest()
+            parts.setdefault(b"" if number else _bytes(y), set()).add(digest)
+    return frozenset(frozenset(part) for part in parts.values())
 
 
-def _digest(x: Tensor) -> bytes:
-    return hashlib.blake2b(x.detach().cpu().contiguous().numpy().tobytes(), digest_size=16).digest()
+def _bytes(values: Tensor) -> bytes:
+    return values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()

@@ -17,6 +17,18 @@ from towpath.data.noise import LabelNoise, noise_named
 from towpath.data.spec import EpisodeSpec
 from towpath.data.streams import Pool, TaskStream, stream_of
 
+TRUSTED, LEFT_OUT = "trusted", "left_out"
+"""what the info of a task says: it is a trusted one; it is one that a check has left out"""
+
+
+def still_trusted(info: Mapping[str, object]) -> bool:
+    """Return whether a task is a trusted one that no check of the trusted tasks has left out.
+
+    Args:
+        info: the info of the task, or its record.
+    """
+    return bool(info.get(TRUSTED)) and not info.get(LEFT_OUT)
+
 
 @dataclass(frozen=True, eq=False)
 class TrustedBatch:
@@ -35,7 +47,8 @@ class TrustedTasks(Protocol):
         Args:
             window: index of the window in the stream.
             t: index of the mini-batch in the window.
-            left_out: positions of tasks that are not aimed at, where tasks have positions.
+            left_out: positions of tasks that are not aimed at, and marked where they are trained
+                on; without effect where tasks have no positions.
         """
         ...
 
@@ -73,12 +86,13 @@ class FixedTrusted:
         """Return the trusted tasks of mini-batch `t` of a window.
 
         Every task is trained on in its turn, so that all weighters train on the same tasks; a task
-        that is left out is not aimed at, and the next one of the order takes its place.
+        that is left out is not aimed at, and the next one of the order takes its place; where it
+        is trained on, its info says so to rules that look for trusted tasks.
 
         Args:
             window: index of the window in the stream.
             t: index of the mini-batch in the window.
-            left_out: positions of the tasks that are not aimed at.
+            left_out: positions of the tasks that are not aimed at, and marked.
         """
         generator = np.random.default_rng([self.seed, 7, window, t])
         order = generator.permutation(len(self.tasks) - self.judging)
@@ -86,7 +100,10 @@ class FixedTrusted:
         # with fewer than twice as many, some are both trained on and aimed at
         trained = order[:count]
         targets = [i for i in np.roll(order, -count) if i not in left_out][:count]
-        return TrustedBatch([self.tasks[i] for i in trained], [self.tasks[i] for i in targets])
+        return TrustedBatch(
+            [_marked(self.tasks[i], LEFT_OUT) if i in left_out else self.tasks[i] for i in trained],
+            [self.tasks[i] for i in targets],
+        )
 
     def judges(self, window: int, left_out: Collection[int] = ()) -> list[Episode]:
         """Return the tasks that judge, which are the same for every window.
@@ -124,7 +141,7 @@ class FreshTrusted:
     """number of tasks that judge a window"""
 
     def _drawn(self, stream: TaskStream, indices: range) -> list[Episode]:
-        return [self.placed(_marked(stream.episode(index))) for index in indices]
+        return [self.placed(_marked(stream.episode(index), TRUSTED)) for index in indices]
 
     def batch(self, window: int, t: int, left_out: Collection[int] = ()) -> TrustedBatch:
         """Return the trusted tasks of mini-batch `t` of a window, which no other has.
@@ -192,8 +209,8 @@ def trusted_pool(
     if count < 1:
         raise DataError(f"count is {count}; expected at least 1 trusted task. Correct it.")
     sampler = stream_of(pool, trusted_spec(spec, label_noise), seed, "trusted")
-    return [_marked(sampler.episode(index)) for index in range(count)]
+    return [_marked(sampler.episode(index), TRUSTED) for index in range(count)]
 
 
-def _marked(task: Episode) -> Episode:
-    return replace(task, info={**task.info, "trusted": True})
+def _marked(task: Episode, mark: str) -> Episode:
+    return replace(task, info={**task.info, mark: True})

@@ -26,7 +26,7 @@ from towpath.learners.inner_loop import AdaptationSteps, gradient_steps, recorda
 from towpath.learners.learner import Params, Predictor
 from towpath.learners.maml import MAML
 from towpath.losses import LossLike
-from towpath.validation import Range, at_least
+from towpath.validation import Range, at_least, check_whole
 
 LOG_SIGMAS = "log_sigmas."
 GAMMA_RATE = 0.01
@@ -67,7 +67,7 @@ class ABML(MAML):
         initial_sigma: Annotated[float, Range(SMALLEST_SIGMA, 1e3)] = 0.02,
     ) -> None:
         super().__init__(model, inner_lr, adaptation_steps, first_order, loss)
-        at_least("ABML", "samples", samples, 1)
+        check_whole("ABML", "samples", samples, 1)
         at_least("ABML", "kl_weight", kl_weight, 0)
         at_least("ABML", "tasks", tasks, 1)
         at_least("ABML", "initial_sigma", initial_sigma, SMALLEST_SIGMA)
@@ -81,7 +81,8 @@ class ABML(MAML):
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Fit the posterior to the support set, draw weights from it and return their predictor."""
-        params, frozen = self._complete(params), self.frozen()
+        params = self._complete(params)
+        frozen = self.frozen().keys() | {MODEL + name for name in self._still()}
         support_x, support_y = recordable(support_x), recordable(support_y)
         prior = {name: recordable(tensor) for name, tensor in params.items()}
 

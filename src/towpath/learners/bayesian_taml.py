@@ -33,7 +33,7 @@ from towpath.learners.learner import Params, Predictor
 from towpath.learners.linear_head import BIAS, WEIGHT, linear_head
 from towpath.learners.maml import MAML
 from towpath.learners.support_encoder import Balance, Balances, SupportEncoder
-from towpath.validation import Range, at_least
+from towpath.validation import Range, check_whole
 
 RATES, HEAD_RATES, ENCODER = "rates.", "head_rates.", "encoder."
 
@@ -106,8 +106,8 @@ class BayesianTAML(MAML):
         super().__init__(
             model, inner_lr, adaptation_steps, first_order, "cross_entropy", test_steps=test_steps
         )
-        at_least("BayesianTAML", "samples", samples, 0)
-        at_least("BayesianTAML", "test_samples", test_samples, 0)
+        check_whole("BayesianTAML", "samples", samples, 0)
+        check_whole("BayesianTAML", "test_samples", test_samples, 0)
         self.samples, self.test_samples = samples, test_samples
         self.groups = layer_groups(model)
         shape = sample_shape(model) if inputs is None else tuple(inputs)
@@ -115,7 +115,7 @@ class BayesianTAML(MAML):
         numbers = sum(g.outputs * (1 if g.shift is None else 2) for g in self.groups)
         encoder = SupportEncoder(shape, layers=len(self.groups) + 1, numbers=numbers)
         features = feature_count(model, shape)
-        self._own(BalancedModel(model, inner_lr, features, encoder, self._still()))
+        self._own(BalancedModel(model, inner_lr, features, encoder, self._given_frozen))
         self._encoder = encoder
 
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
@@ -182,8 +182,9 @@ class BayesianTAML(MAML):
         for group, factor in zip(self.groups, factors, strict=True):
             for name in group.names:
                 start[name] = params[MODEL + name]
-                if name not in still:
-                    rates[name] = factor * params[RATES + dotless(name)]
+                rate = params.get(RATES + dotless(name))
+                if rate is not None and name not in still:
+                    rates[name] = factor * rate
             z_w, z_b = next(z), next(z)
             W = start[group.weight]
             start[group.weight] = W * (1 + z_w.reshape(-1, *[1] * (W.ndim - 1)))

@@ -22,10 +22,10 @@ class ModelBeside(nn.Module):
         super().__init__()
         self.model = model
         for group, values in groups.items():
-            table = nn.ParameterDict()
+            # Not a ParameterDict, which refuses the names of a dict's methods, such as "keys".
+            table = nn.Module()
             for name, value in values.items():
-                # One by one: given a dict, ParameterDict would sort it and lose the model's order.
-                table[dotless(name)] = nn.Parameter(value)
+                table.register_parameter(dotless(name), nn.Parameter(value))
             self.add_module(group, table)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -95,6 +95,7 @@ class Learner(ABC):
         self.model = model
         self._forward = Forward(model)
         self.loss: Loss = loss_of(loss)
+        self._given_frozen = frozenset(self._frozen_in_model())
         self._own(model)
 
     def _own(self, module: nn.Module) -> None:
@@ -116,9 +117,18 @@ class Learner(ABC):
         return {} if len(found) == len(held) else found
 
     def _still(self) -> set[str]:
-        """Return the names within the model of the frozen parameters, which do not adapt."""
-        if not self.frozen():
-            return set()
+        """Return the names within the model of the frozen parameters, which do not adapt.
+
+        In a module that has been put aside these are the ones that the learner was made with, so
+        that its predictions stay as they were, unless the whole model came frozen.
+        """
+        now = self._frozen_in_model()
+        if self.frozen() or not now:
+            return now
+        return set(self._given_frozen) if self._given_frozen < now else set()
+
+    def _frozen_in_model(self) -> set[str]:
+        """Return the names within the model of the parameters that require no gradient."""
         return {name for name, p in self.model.named_parameters() if not p.requires_grad}
 
     def parameters(self) -> dict[str, Tensor]:

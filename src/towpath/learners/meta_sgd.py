@@ -54,8 +54,16 @@ class MetaSGD(MAML):
         super().__init__(
             model, inner_lr, adaptation_steps, first_order, loss, zero_head, test_steps
         )
-        self._own(ModelWithRates(model, inner_lr, self._still()))
         names = [name for name, _ in model.named_parameters()]
+        fixed = self._given_frozen - self._zero_head.keys()
+        if fixed.issuperset(names):
+            raise ValueError(
+                "Found a network whose parameters are all frozen; expected at least one that is "
+                "not, because Meta-SGD learns a rate for each weight that adapts. Unfreeze a layer "
+                "with layer.requires_grad_(True); to put a learner aside, freeze learner.module "
+                "after it was made."
+            )
+        self._own(ModelWithRates(model, inner_lr, fixed))
         self._keys = {name: (MODEL + name, RATES + dotless(name)) for name in names}
 
     def _split(self, params: Params) -> tuple[Params, Rates]:

@@ -90,11 +90,10 @@ class MTNet(MAML):
             )
             for layer in self.layers
         }
-        still = self._still()
         logits = {
             layer.weight: torch.zeros_like(transforms[layer.weight][0])
             for layer in self.layers
-            if not still.issuperset(layer.names)  # units that are frozen need no mask
+            if not self._given_frozen.issuperset(layer.names)  # frozen units need no mask
         }
         self._own(ModelBeside(model, transforms=transforms, mask_logits=logits))
 
@@ -108,9 +107,10 @@ class MTNet(MAML):
         still = self._still()
         for layer in self.layers:
             weights[TRANSFORM + layer.weight] = params[TRANSFORMS + dotless(layer.weight)]
-            if still.issuperset(layer.names):
+            zeta = params.get(MASKS + dotless(layer.weight))  # [n]
+            if zeta is None or still.issuperset(layer.names):
                 continue
-            m = self._mask(params[MASKS + dotless(layer.weight)])  # [n]
+            m = self._mask(zeta)  # [n]
             for name in (name for name in layer.names if name not in still):
                 rates[name] = self.inner_lr * m.reshape(-1, *[1] * (weights[name].ndim - 1))
         return weights, rates

@@ -18,28 +18,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from towpath.learners.beside import MODEL, ModelBeside
 from towpath.learners.learner import Learner, Params, Predictor
 from towpath.learners.prototypes import check_labels
 from towpath.losses import LossLike, class_loss
 
-MODEL, LOG_LAMBDA, SCALE, BIAS = "model.", "log_lambda", "scale", "bias"
+LOG_LAMBDA, SCALE, BIAS = "log_lambda", "scale", "bias"
 
 
-class ModelWithRidge(nn.Module):
+class ModelWithRidge(ModelBeside):
     """An embedding beside the three learned numbers of the regression."""
 
     def __init__(self, model: nn.Module, regulariser: float, scale: float) -> None:
-        super().__init__()
-        self.model = model
-        dtype = next((p.dtype for p in model.parameters()), None)
-        self.log_lambda = nn.Parameter(torch.tensor(math.log(regulariser), dtype=dtype))
-        self.scale = nn.Parameter(torch.tensor(float(scale), dtype=dtype))
-        self.bias = nn.Parameter(torch.tensor(0.0, dtype=dtype))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Call the embedding; the numbers of the regression have no part in it."""
-        outputs: Tensor = self.model(x)
-        return outputs
+        super().__init__(model)
+        like = next(model.parameters(), torch.zeros(())).detach()
+        self.log_lambda = nn.Parameter(like.new_tensor(math.log(regulariser)))
+        self.scale = nn.Parameter(like.new_tensor(float(scale)))
+        self.bias = nn.Parameter(like.new_tensor(0.0))
 
 
 class Ridge(Learner):

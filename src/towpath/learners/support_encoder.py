@@ -21,6 +21,8 @@ from towpath.learners.prototypes import prototypes
 
 FILTERS, FEATURES, CLASS_HIDDEN, CLASS_FEATURES, POSTERIOR_HIDDEN = 10, 64, 128, 32, 64
 STATISTICS, MIXED = 3, 4
+SMALLEST_SIDE = 4
+"""height or width of which two halvings leave 1"""
 MOST_SHOTS = 50
 """shots that the number of samples is scaled by: 1 to 50 become 0 to 1"""
 
@@ -111,17 +113,26 @@ class SupportEncoder(nn.Module):
         inputs: shape of one sample.
         layers: number of entries of gamma.
         numbers: number of entries of z.
+
+    Raises:
+        ValueError: if images are too small for the two poolings.
     """
 
     def __init__(self, inputs: Sequence[int], layers: int, numbers: int) -> None:
         super().__init__()
         if len(inputs) == 3:
             channels, height, width = inputs
+            if min(height, width) < SMALLEST_SIDE:
+                raise ValueError(
+                    f"Found inputs of the shape {tuple(inputs)}; expected images of at least "
+                    f"{SMALLEST_SIDE} x {SMALLEST_SIDE}, because the encoder of Bayesian TAML "
+                    "halves them twice. Enlarge the images, or hand them over as vectors."
+                )
             self.body = nn.Sequential(
                 *(nn.Conv2d(channels, FILTERS, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
                 *(nn.Conv2d(FILTERS, FILTERS, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
                 nn.Flatten(),
-                nn.Linear(FILTERS * (height // 4) * (width // 4), FEATURES),
+                nn.Linear(FILTERS * (height // SMALLEST_SIDE) * (width // SMALLEST_SIDE), FEATURES),
             )
         else:
             self.body = nn.Sequential(

@@ -65,8 +65,10 @@ class Objective:
             learner: a learner of the library (or, from `from_function`, a function of the user's).
             workers: the number of tasks that are evaluated in parallel in this process, each on one
                 core with a graph of its own in memory; it does not change the results (a single
-                worker leaves torch its own threads). The default is the cores that the process may
-                use, shared with the other ranks of the machine, and one for a learner on a GPU.
+                worker leaves torch its own threads). A model that draws random numbers is evaluated
+                one task after the other, whatever the number. The default is the cores that the
+                process may use, shared with the other ranks of the machine, and one for a learner
+                on a GPU.
             ranks: the processes that share the tasks, from `tp.distributed.launched()`.
         """
         self.source: TaskSource

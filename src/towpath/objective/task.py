@@ -16,6 +16,7 @@ from towpath.curvature.gauss_newton import backward_to, exact, sketch
 from towpath.curvature.hutchinson import hutchinson
 from towpath.data.episode import Episode
 from towpath.learners import Learner
+from towpath.learners.compiled import compiled_graphs_told
 from towpath.learners.statistics import StatisticsUpdate, noted_updates
 from towpath.losses import Losses, Result
 from towpath.metrics import hits
@@ -162,6 +163,7 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
         return function.learner.features(params, task.query_x)
 
 
+@compiled_graphs_told()
 def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) -> TaskSaid:
     """Compute gradient and curvature from the graph of the forward pass.
 
@@ -216,6 +218,7 @@ def losses_alone(graph: Graph) -> TaskSaid:
     return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, watched=graph.watched)
 
 
+@compiled_graphs_told()
 def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
     """Return the loss's gradient in each leaf, or None for a leaf that it does not depend on."""
     if not graph.loss.requires_grad:
@@ -239,6 +242,7 @@ def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:
     )
 
 
+@compiled_graphs_told()
 def hessian_product(
     gradient: Tensor, leaves: Params, vector: Tensor, *, keep: bool = False
 ) -> Tensor:

@@ -9,10 +9,11 @@ import inspect
 import json
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import docstring_parser
+import yaml
 
 from towpath.backbones import BACKBONES
 from towpath.data import SETS, load_folder, load_table
@@ -22,7 +23,7 @@ from towpath.losses import LOSSES
 from towpath.recipes.mix import MIX
 from towpath.recipes.optimizers import OPTIMIZERS
 from towpath.recipes.recipe import COMPONENTS, SECTIONS, Probe, Recipe
-from towpath.recipes.typed import described
+from towpath.recipes.typed import described, plain_value
 from towpath.validation import Range, declared_ranges
 from towpath.weighters import WEIGHTERS
 
@@ -54,6 +55,13 @@ class Field:
     default: str
     """its default as YAML; empty where a value is required"""
     meaning: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the field with its default as a value; without one where a value is required."""
+        told = asdict(self)
+        if not self.default:
+            return {name: text for name, text in told.items() if name != "default"}
+        return {**told, "default": plain_value(self.default)}
 
 
 BESIDE: Mapping[str, tuple[Field, ...]] = {
@@ -219,6 +227,8 @@ def _as_yaml(value: object) -> str:
     """Return a default as a recipe would write it; empty for a value that has none."""
     if value is inspect.Parameter.empty:
         return ""
+    if isinstance(value, float):
+        return yaml.safe_dump(value).split("\n")[0]  # 1.0e-08: without the dot it is a word
     return json.dumps(value, default=str, ensure_ascii=False) if value != "" else "''"
 
 

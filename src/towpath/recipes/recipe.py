@@ -58,7 +58,8 @@ class Trusted:
     of some of `count` that are drawn once; always so with `classes`"""
     check: bool = True
     """whether tasks that are drawn once are checked during training, for a weighter that aims at
-    them or judges by them: those whose labels are no better than shuffled ones are left out"""
+    them, judges by them or trains on little else: those whose labels are no better than shuffled
+    ones are left out"""
 
     @property
     def judging(self) -> int:
@@ -145,7 +146,8 @@ class Recipe:
     seed: Seed = 0
     """decides the initial parameters and all training tasks; test tasks are the same for each"""
     threads: Annotated[int, Range(1, 1024)] = 2
-    """number of tasks computed side by side, one thread each; no result depends on it"""
+    """number of tasks computed side by side, one thread each (one task at a time where the
+    learner or its network draws random numbers); no result depends on it"""
     device: str = "cpu"
     """where tensors are: cpu, cuda, cuda:1, ..."""
     dtype: str = "float32"

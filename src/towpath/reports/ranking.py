@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
+from towpath.runs.task_values import NORMAL_95
+
 Array: TypeAlias = NDArray[np.float64]
-NORMAL_95 = 1.959964
-"""half-width of a 95% interval, in standard deviations"""
 PENALTIES = (-12.0, 14.0)
 """natural logarithms of the smallest and the largest penalty that is tried"""
 

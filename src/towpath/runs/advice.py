@@ -96,13 +96,16 @@ def _caution(seeds: int) -> str:
 def advised(candidates: Sequence[Candidate], setting: Setting) -> Advice | None:
     """Return which weighter to use; None if there is nothing to compare.
 
+    A weighter that knows which tasks were made wrong is a bound for the others and never advised.
+
     Args:
-        candidates: the weighters beside the baseline; one that knows which tasks were made wrong is
-            a bound for the others and never advised.
+        candidates: the weighters beside the baseline; one whose scores are not finite is left out.
         setting: what they were compared by.
     """
-    usable = [one for one in candidates if one.label.partition(":")[0] != BOUND]
-    if not usable:
+    usable = [
+        one for one in candidates if not _bound(one.label) and math.isfinite(one.difference.mean)
+    ]
+    if not usable or _bound(setting.baseline):
         return None
     chances = holm([one.difference.p_value for one in usable])
     rated = list(zip(usable, chances, strict=True))
@@ -114,6 +117,11 @@ def advised(candidates: Sequence[Candidate], setting: Setting) -> Advice | None:
     better = [(one, p) for one, p in rated if p <= LEVEL and gain(one) > 0]
     best, chance = max(better or rated, key=lambda pair: gain(pair[0]))
     return Advice(best.label if better else setting.baseline, best, chance, len(usable), setting)
+
+
+def _bound(label: str) -> bool:
+    """Return whether a label is that of the weighter which knows the wrong tasks."""
+    return label.partition(":")[0] == BOUND
 
 
 def holm(chances: Sequence[float]) -> list[float]:

@@ -6,11 +6,13 @@ answer, and how many of these were taken for B. For A = B these are the samples 
 were recognised: the accuracy of the class.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from towpath.runs.plain import Json, JsonObject, is_count, object_of, text_at
+from towpath.runs.task_values import NORMAL_95
 
 Pair = tuple[int, int]
 """positions of two classes in the names: the true one, and the one that was predicted"""
@@ -31,6 +33,17 @@ class PairCount:
     def share(self) -> float:
         """The share of the samples that were taken for the class."""
         return self.taken / self.met
+
+    @property
+    def surely(self) -> float:
+        """The lower end of the 95% interval of the share (Wilson's), by which pairs are ranked.
+
+        By the share itself, pairs that met in a single task would lead: five samples of five.
+        """
+        n, z = self.met, NORMAL_95
+        centre = self.share + z * z / (2 * n)
+        margin = z * math.sqrt(self.share * (1 - self.share) / n + z * z / (4 * n * n))
+        return (centre - margin) / (1 + z * z / n)
 
 
 @dataclass(frozen=True)
@@ -128,13 +141,13 @@ class Confusion:
         return sorted(self.names, key=lambda name: (self.accuracy(name), name))
 
     def confused(self) -> list[ConfusedPair]:
-        """Return the pairs of different classes that were confused, the largest share first."""
+        """Return the pairs of different classes that were confused, the surest ones first."""
         found = [
             ConfusedPair(self.names[a], self.names[b], count)
             for (a, b), count in self.pairs.items()
             if a != b and count.taken
         ]
-        return sorted(found, key=lambda p: (-p.count.share, -p.count.taken, p.true, p.predicted))
+        return sorted(found, key=lambda p: (-p.count.surely, p.true, p.predicted))
 
     def _at(self, name: str) -> int:
         return self.names.index(name)

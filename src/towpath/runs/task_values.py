@@ -16,6 +16,8 @@ from towpath.metrics import Metric
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+NORMAL_95 = 1.959964
+"""half-width of a 95% interval, in standard deviations of a normal distribution"""
 
 
 @dataclass(frozen=True, eq=False)

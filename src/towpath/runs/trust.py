@@ -26,7 +26,7 @@ class Trust:
     suspects: tuple[int, ...] = ()
     """tasks that the last check doubted; those that the next one doubts again are left out"""
     left_out: tuple[int, ...] = ()
-    """tasks that are neither targets nor judges any more"""
+    """tasks that are not trusted any more: neither targets nor judges, nor trained on as trusted"""
     unusable: str = ""
     """why no trusted task is used any more, as a sentence; empty while they are"""
 
@@ -109,8 +109,8 @@ class TrustCheck:
                 f"The labels of {amount(len(self.wrong), 'trusted task')} of "
                 f"{len(self.evidence)} ({listed(self.wrong)}) are no better than shuffled ones "
                 f"(evidence {_mean([self.evidence[i] for i in self.wrong])}, of the others "
-                f"{_mean(kept)}): {'it is' if one else 'they are'} neither "
-                f"{'a target nor a judge' if one else 'targets nor judges'} any more."
+                f"{_mean(kept)}): {'it is' if one else 'they are'} not trusted any more, neither "
+                f"{'a target nor a judge' if one else 'targets nor judges'}."
             )
         if self.repeated:
             parts.append(repeated_sentence(self.repeated))

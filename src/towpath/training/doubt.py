@@ -4,13 +4,14 @@
 `z ~ N(0, 1)`, known beforehand; right ones have `z ~ N(m, s^2)`, which depends on how much the
 network has learned and is fitted to the tasks themselves by expectation maximisation, with the
 share of wrong ones. A task is doubted if it is wrong with a probability of at least 0.9 (a local
-false discovery rate, Efron 2004). So no task is doubted for being hard: as long as right and wrong
-ones overlap, nothing can be told apart and nothing is doubted.
+false discovery rate, Efron 2004). Hard tasks with right labels have little evidence as well, but
+some: the doubted ones are asked together whether their mean is above 0 beyond chance, and if it is,
+none is doubted. What is left is that a task of which the network knows nothing at all looks like a
+wrong one.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,24 +31,16 @@ LEARNT = 4.0
 LEAST_SPREAD = 1.5
 """the least standard deviation of the evidence of right labels: it has a tail of hard tasks, which
 a normal distribution has not"""
+CHANCE = 2.0
+"""the largest mean evidence of labels without meaning, in standard errors"""
 ITERATIONS = 100
 FEW_WRONG = (0.5, 1.5)
 """tasks that are added to the wrong and to the right ones before their shares are taken: most
 trusted tasks are right"""
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """The outcome of one check of trusted tasks."""
-
-    positions: tuple[int, ...]
-    """the tasks whose labels the check takes for wrong"""
-    right: float
-    """mean evidence of the tasks whose labels it takes for right; NaN where all are doubted"""
-
-
-def doubted(evidence: Sequence[float], training: Sequence[float]) -> Doubt:
-    """Return the tasks whose labels say no more than shuffled ones would.
+def doubted(evidence: Sequence[float], training: Sequence[float]) -> tuple[int, ...]:
+    """Return the positions of the tasks whose labels say no more than shuffled ones would.
 
     All tasks are doubted together if their evidence is not above 0 beyond chance although the
     network has learned: it tells the labels of fresh training tasks from shuffled ones.
@@ -58,19 +51,19 @@ def doubted(evidence: Sequence[float], training: Sequence[float]) -> Doubt:
     """
     known = [i for i, z in enumerate(evidence) if math.isfinite(z)]
     z = np.array([evidence[i] for i in known], dtype=np.float64)
-    mean = float(z.mean()) if len(z) else math.nan
     if len(z) < ENOUGH_TASKS:
-        return Doubt((), mean)
+        return ()
+    mean = float(z.mean())
     fresh = [value for value in training if math.isfinite(value)]
-    if fresh and float(np.quantile(fresh, 0.75)) >= LEARNT and mean <= 2 / math.sqrt(len(z)):
-        return Doubt(tuple(known), math.nan)
+    if fresh and float(np.quantile(fresh, 0.75)) >= LEARNT and mean <= CHANCE / math.sqrt(len(z)):
+        return tuple(known)
     right = _right_labels(z)
     if right.mean < APART:
-        return Doubt((), mean)
+        return ()
     wrong = (_posterior(z, right) >= SURE) & (z < right.mean)
-    rest = z[~wrong]
-    positions = tuple(i for i, flag in zip(known, wrong, strict=True) if flag)
-    return Doubt(positions, float(rest.mean()) if len(rest) else math.nan)
+    if wrong.any() and float(z[wrong].mean()) > CHANCE / math.sqrt(int(wrong.sum())):
+        return ()  # hard, not wrong: together their labels mean something
+    return tuple(i for i, flag in zip(known, wrong, strict=True) if flag)
 
 
 def _right_labels(z: Array) -> Gaussian:

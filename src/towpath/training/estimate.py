@@ -19,7 +19,7 @@ from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.objective import Curvature
 from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
-from towpath.training.evaluation import evaluate
+from towpath.training.evaluation import evaluate, evaluation_mode
 from towpath.training.setup import Setup
 from towpath.weighters import wants_targets
 from towpath.weighters.rules.site import FORWARD
@@ -43,6 +43,8 @@ class Estimate:
     plan_bytes: int
     peak_bytes: int
     """peak memory of the process: what it has now, what an evaluation takes, and the plan"""
+    idle_threads: int = 0
+    """threads that the recipe asks for and that have nothing to do, because the model draws"""
 
     @property
     def overhead(self) -> float:
@@ -53,6 +55,17 @@ class Estimate:
     def seconds(self) -> float:
         """The expected seconds of the whole run, validation and test included."""
         return self.training_seconds + self.evaluation_seconds
+
+    @property
+    def note(self) -> str:
+        """What the user should know about the estimate, in a sentence; empty where all is usual."""
+        if not self.idle_threads:
+            return ""
+        return (
+            "The learner or its network draws random numbers, so tasks are computed one after "
+            f"the other and threads: {self.idle_threads + 1} saves no time. Other cores can be "
+            "used by torchrun, or by --jobs of a comparison."
+        )
 
 
 def estimate(setup: Setup, steps: int | None = None) -> Estimate:
@@ -79,13 +92,19 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
             "training.horizon or training.meta_batch_size, or choose a smaller backbone."
         )
     whole, seconds = _training_seconds(setup, steps)
+    asked = max(1, recipe.threads // ranks_of_this_machine())
+    drew = setup.objective.source.draws is True
     params, objective = setup.start.params, setup.objective
     tests = recipe.test.tasks * len(setup.tests)
     if recipe.validation.every:
         tests += -(-steps // recipe.validation.every) * recipe.validation.tasks
     name = next(iter(setup.tests))
     counts = [MEASURED_TASKS] * MEASURED_BATCHES
-    a_few = _usual(lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts)
+    # in which a learner may take more inner steps and more draws
+    with evaluation_mode(setup.learner.module):
+        a_few = _usual(
+            lambda count: evaluate(objective, params, setup.test_tasks(name, count)), counts
+        )
     per_task = a_few / MEASURED_TASKS
     return Estimate(
         seconds_per_step=seconds / steps,
@@ -94,6 +113,7 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
         evaluation_seconds=per_task * tests,
         plan_bytes=plan_bytes,
         peak_bytes=_held_memory() + plan_bytes,
+        idle_threads=asked - 1 if drew else 0,
     )
 
 

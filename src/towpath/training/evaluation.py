@@ -1,11 +1,12 @@
 """Evaluation of a learner: its score on fixed tasks, one forward pass each."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from towpath.data.episode import Episode
 from towpath.losses import Loss
@@ -116,3 +117,14 @@ def suited_metric(name: str, option: str, recipe: Recipe, loss: Loss) -> Metric 
             f"of {known}."
         )
     return metric
+
+
+@contextmanager
+def evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """Put the module into evaluation mode (without dropout) while the block runs."""
+    training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(training)

@@ -2,17 +2,15 @@
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from towpath.runs.records import ValidationRecord
 from towpath.runs.scores import Score
 from towpath.training.checkpoint import Best, Checkpoint
-from towpath.training.evaluation import evaluate
+from towpath.training.evaluation import evaluate, evaluation_mode
 from towpath.training.reporter import Reporter
 from towpath.training.setup import Setup
 
@@ -73,14 +71,3 @@ def _tell(reporter: Reporter, before: int, total: int, done: int) -> None:
 def chosen_params(current: Checkpoint) -> dict[str, Tensor]:
     """Return the best parameters by validation, or the last ones where there was no validation."""
     return current.state.params if current.best is None else current.best.params
-
-
-@contextmanager
-def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Put the module into evaluation mode (without dropout) while the block runs."""
-    training = module.training
-    module.eval()
-    try:
-        yield
-    finally:
-        module.train(training)

@@ -55,12 +55,13 @@ from towpath.training.trusting import (
     trusted_note,
     trusted_source,
     trusted_tasks,
+    undecided_note,
     unjudged,
     unjudged_note,
     without_trust,
 )
-from towpath.weighters import Race, Weighter, wants_judges, wants_targets
-from towpath.weighters.protocol import check_targets
+from towpath.weighters import TOW, Race, Weighter, wants_judges, wants_targets
+from towpath.weighters.protocol import check_targets, needs_trusted
 from towpath.weighters.race.race import AUTO_METRIC
 
 
@@ -93,15 +94,17 @@ class Setup:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for the user: what of the data is not drawn, what cannot be judged."""
+        """Sentences for the user: what is not drawn, what cannot be judged or planned."""
         streams = [self.windows.sampler, *self.tests.values()]
         if self.validation is not None:
             streams.append(self.validation)
         notes = [note for stream in streams for note in stream.notes]
         if unjudged(self.recipe, self.weighter) is not None:
             notes.append(unjudged_note(self.recipe))
+        notes.append(undecided_note(self.recipe, self.weighter))
         notes += [trusted_note(self.trusted), *repetition_notes(self.trusted)]
         notes += [few_targets_note(self.recipe, self.weighter), self.start.trust.unusable]
+        notes.append(_nothing_to_plan_note(self.recipe, self.weighter))
         return tuple(dict.fromkeys(filter(None, notes)))
 
     @property
@@ -238,7 +241,7 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "
             "trusted.count 0; expected at least 2. Set trusted.count, for example to 20."
         )
-    if getattr(needy, "needs_trusted", False) and not recipe.trusted.count:
+    if needs_trusted(needy) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} trains on trusted tasks and found "
             "trusted.count 0; expected at least 1. Set trusted.count, for example to 20."
@@ -247,3 +250,16 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
         check_judges(recipe)
     check_targets(weighter)
     return weighter
+
+
+def _nothing_to_plan_note(recipe: Recipe, weighter: Weighter) -> str:
+    """Return a sentence where every plan is of one mini-batch, with no loss to count after it."""
+    if recipe.training.horizon > 1 or not isinstance(weighter, TOW) or wants_targets(weighter):
+        return ""
+    if weighter.terminal == "replay":
+        return ""
+    return (
+        f"training.horizon is 1 and the weighter {recipe.weighter.name!r} aims at no trusted "
+        "tasks, so its plans count no loss after a step and the weights stay as they are. Raise "
+        "training.horizon, use tow-targets, or say --weighter.terminal replay."
+    )

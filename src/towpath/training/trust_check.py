@@ -3,7 +3,8 @@
 Nothing warns of trusted tasks that are wrong: whatever aims at them or is judged by them follows
 them. But the network learns mostly from other tasks, and it can say whether the labels of a trusted
 task are those that it would give, or any others. It is asked at a few steps, at one forward pass a
-task. A task that two checks in a row take for wrong is neither a target nor a judge from then on;
+task. A task that two checks in a row take for wrong is neither a target nor a judge from then on,
+and rules that keep or drop tasks for being trusted take it for any other task (`info["left_out"]`);
 if those are more than half, or too few are left, no trusted task is used any more.
 """
 
@@ -19,7 +20,7 @@ from towpath.runs.records import TrustRecord
 from towpath.runs.trust import Trust, TrustCheck
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.doubt import doubted
-from towpath.training.judging import evaluation_mode
+from towpath.training.evaluation import evaluation_mode
 from towpath.training.label_evidence import LABEL_EVIDENCE
 from towpath.training.setup import Setup
 from towpath.training.trusting import checks_trust, still_usable
@@ -56,20 +57,19 @@ def trust_checked(
         the checkpoint, with what training leaves out from now on, and the record if there was a
         check.
     """
-    state, recipe, trusted = now.state, setup.recipe, setup.trusted
+    state, trusted = now.state, setup.trusted
     if (
         not isinstance(trusted, FixedTrusted)
-        or not checks_trust(recipe, setup.weighter)
+        or not checks_trust(setup.recipe, setup.weighter)
         or state.trust.unusable
         or not check_due(before, state.step)
-        or state.step >= recipe.training.steps
     ):
         return now, []
     began = time.perf_counter()
     fresh = setup.place.window(setup.windows.window(state.window))[0]
     evidence = _evidence(setup, now, trusted.tasks)
     training = _evidence(setup, now, fresh)
-    doubts = doubted(evidence, training).positions
+    doubts = doubted(evidence, training)
     again = {*doubts} & {*state.trust.suspects}
     left_out = tuple(sorted({*state.trust.left_out} | again))
     trust = still_usable(Trust(doubts, left_out), trusted, setup.weighter)

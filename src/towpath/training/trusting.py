@@ -11,7 +11,8 @@ from towpath.recipes.rules import RULES, rules_of
 from towpath.recipes.typed import RecipeError
 from towpath.runs.trust import ALL_TRUSTED, Trust, listed, repeated_sentence
 from towpath.training.place import Place
-from towpath.weighters import Race, Uniform, Weighter, wants_judges, wants_targets
+from towpath.weighters import Uniform, Weighter, wants_judges, wants_targets
+from towpath.weighters.protocol import needs_trusted, without_judges
 from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.wording import amount
 
@@ -103,7 +104,9 @@ ENOUGH_TARGETS = 2
 
 
 def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
-    """Return whether trusted tasks are checked: where a weighter aims at them or judges by them.
+    """Return whether trusted tasks are checked: where a weighter believes what they say.
+
+    It aims at them, judges by them, or trains on little else.
 
     Args:
         recipe: the recipe of the run.
@@ -112,7 +115,7 @@ def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
     asked = recipe.trusted
     if not asked.count or not asked.check or unjudged(recipe, weighter) is not None:
         return False
-    return wants_targets(weighter) or wants_judges(weighter)
+    return wants_targets(weighter) or wants_judges(weighter) or needs_trusted(weighter)
 
 
 def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None) -> Trust:
@@ -157,8 +160,10 @@ def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Tru
 
 def without_trust(weighter: Weighter) -> Weighter:
     """Return what a weighter that uses trusted tasks becomes where they cannot be trusted."""
-    baseline = weighter.unjudged if isinstance(weighter, Race) else None
-    return Uniform() if baseline is None or wants_targets(baseline) else baseline
+    baseline = without_judges(weighter)
+    if baseline is None or wants_targets(baseline) or needs_trusted(baseline):
+        return Uniform()
+    return baseline
 
 
 def _name(weighter: Weighter) -> str:
@@ -200,7 +205,9 @@ def check_judges(recipe: Recipe) -> None:
 
 
 def unjudged(recipe: Recipe, weighter: Weighter) -> Weighter | None:
-    """Return what a race amounts to where too few tasks judge; None for any other weighter.
+    """Return what a weighter that judges amounts to where too few tasks do; None where enough do.
+
+    It is None as well for a weighter that does not judge, or cannot do without.
 
     Args:
         recipe: the recipe of the run.
@@ -208,13 +215,38 @@ def unjudged(recipe: Recipe, weighter: Weighter) -> Weighter | None:
     """
     asked = recipe.trusted
     judges = asked.judging if asked.count else 0
-    return weighter.unjudged if isinstance(weighter, Race) and judges < ENOUGH_JUDGES else None
+    return without_judges(weighter) if judges < ENOUGH_JUDGES else None
+
+
+def undecided_note(recipe: Recipe, weighter: Weighter) -> str:
+    """Return a sentence where a run ends before a race can choose; empty for all other runs.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter that was made of it.
+    """
+    decides = getattr(weighter, "first_decision", None)
+    if decides is None or unjudged(recipe, weighter) is not None:
+        return ""
+    steps, first = recipe.training.steps, decides(recipe.training.horizon)
+    if steps >= first:
+        return ""
+    return (
+        f"The weighter {recipe.weighter.name!r} chooses at step {first} for the first time, at the "
+        f"end of a heat of its rules, and training.steps is {steps}: it is {_baseline(recipe)} all "
+        f"the time. Set training.steps to at least {first}, or lower weighter.first and "
+        "weighter.length."
+    )
+
+
+def _baseline(recipe: Recipe) -> str:
+    """Return the name of the rule that a recipe's race starts with."""
+    return next(iter(rules_of(recipe.weighter.options.get(RULES), f"weighter.{RULES}")))
 
 
 def unjudged_note(recipe: Recipe) -> str:
     """Return the sentence for the user of a race whose rules nothing can judge."""
     asked, own = recipe.trusted, recipe.weighter
-    baseline = next(iter(rules_of(own.options.get(RULES), f"weighter.{RULES}")))
     if not asked.count:
         found = "trusted.count 0, and without trusted tasks nothing can be judged"
     else:
@@ -223,7 +255,7 @@ def unjudged_note(recipe: Recipe) -> str:
             f"{ENOUGH_JUDGES} say nothing about chance"
         )
     return (
-        f"The weighter {own.name!r} found {found}: it is {baseline} all the time. Set "
+        f"The weighter {own.name!r} found {found}: it is {_baseline(recipe)} all the time. Set "
         f"trusted.count, for example to 20, to let it choose; it can from {_least(asked)} on."
     )
 

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from towpath.control import ActionPrior, Improvement, Status, Trajectory, costate_gradient
 from towpath.control.bounds import bounds_of
+from towpath.data.trusted import still_trusted
 from towpath.objective import Objective
 from towpath.validation import at_least, check_whole
 from towpath.weighters.card import Card, Point
@@ -49,7 +50,6 @@ from towpath.weighters.tow.setting import Setting
 from towpath.weighters.window import Window, check_call, checked_targets, checked_window
 from towpath.weighters.work import WindowWork
 
-KINDS = ("low", "high")
 LEAST_TASKS = 10.0
 """tasks of a kind, counted by their posteriors, before its mean influence decides anything"""
 LEAST_WEIGHT = 1e-9
@@ -60,8 +60,9 @@ LEAST_WEIGHT = 1e-9
 class Kinds:
     """Keeps or drops the tasks of high loss, or of low loss, by their planned influence (ours).
 
-    Tasks with `info["trusted"]` are neither fitted nor dropped. While the two kinds lie less than
-    one standard deviation apart, all tasks weigh the same and nothing is remembered of them.
+    Tasks with `info["trusted"]` are neither fitted nor dropped, unless a check has left them out
+    (`info["left_out"]`). While the two kinds lie less than one standard deviation apart, all tasks
+    weigh the same and nothing is remembered of them.
 
     Args:
         window: how many of the latest task losses the two kinds are fitted to.
@@ -265,7 +266,7 @@ class _Keeping(MiniBatchWeighter):
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Weigh each task by the probability that its kind is kept; remember its kind."""
-        trusted = np.array([bool(info.get("trusted")) for info in batch.infos])
+        trusted = np.array([still_trusted(info) for info in batch.infos])
         losses = batch.losses.double().cpu().numpy()
         latest = [*state["losses"], *losses[~trusted].tolist()][-self.window :]
         pair = components_apart(np.array(latest)) if batch.step >= self.warmup else None

@@ -59,6 +59,11 @@ def wants_targets(weighter: Weighter) -> bool:
     return bool(getattr(weighter, "wants_targets", False))
 
 
+def needs_trusted(weighter: Weighter) -> bool:
+    """Return whether a weighter trains on trusted tasks and hardly on others; by default False."""
+    return bool(getattr(weighter, "needs_trusted", False))
+
+
 def check_targets(weighter: Weighter) -> None:
     """Raise a ValueError if options of a weighter do not go with the targets that it will get.
 
@@ -101,6 +106,15 @@ class JudgingWeighter(Weighter, Protocol):
             seed: the seed of all randomness of the plan.
         """
         ...
+
+
+def without_judges(weighter: Weighter) -> Weighter | None:
+    """Return what a weighter that judges amounts to where nothing can judge.
+
+    It says so by its attribute `unjudged`; None for a weighter that has none, such as a user's.
+    """
+    found: Weighter | None = getattr(weighter, "unjudged", None)
+    return found
 
 
 def wants_judges(weighter: Weighter) -> TypeGuard[JudgingWeighter]:

@@ -23,6 +23,13 @@ def test_one_judge_is_no_evidence_and_a_broken_arm_is_never_chosen():
     assert chosen(broken, SHARE) is None
 
 
+def test_an_arm_that_holds_wins_over_a_baseline_that_has_come_to_nothing():
+    scores = {"uniform": [[-math.inf, 0.5, 0.5]], "trim": [[0.8, 0.81, 0.82]]}
+    assert chosen(standings(scores, "uniform"), SHARE) == "trim"
+    both = {**scores, "trim": [[0.8, -math.inf, 0.8]]}
+    assert chosen(standings(both, "uniform"), SHARE) is None
+
+
 def test_arms_that_equal_the_baseline_are_not_chosen_and_equal_gains_without_scatter_are():
     equal = standings({"uniform": [[0.5] * 5], "mixture": [[0.5] * 5]}, "uniform")
     assert equal["mixture"].t == 0

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
 import towpath as tp
 from towpath.weighters.race.watched import Watched
+from towpath.weighters.rules import selection
 
 
 class Counts(tp.MiniBatchWeighter):
@@ -39,6 +41,28 @@ def test_the_leader_weighs_and_every_rule_counts_its_own_steps():
     # one that had seen nothing begins here
     assert after.watching["mixture"]["step"] == 1
     assert len(after.watching["mixture"]["rule"]["losses"]) == 4
+
+
+@pytest.mark.parametrize("rule", [tp.Mixture(warmup=2), tp.Exploitation(), tp.FAMO(), Counts()])
+def test_a_rule_that_watches_remembers_what_it_would_if_it_weighed(rule):
+    weighed, watched = rule.initial_state(), rule.initial_state()
+    for step in range(5):
+        weighed = rule.weights(batch(step), weighed)[1]
+        watched = rule.watch(batch(step), watched)
+        assert watched == weighed
+
+
+def test_a_mixture_that_watches_fits_nothing(monkeypatch):
+    def fit(values: object) -> None:
+        raise AssertionError(values)
+
+    monkeypatch.setattr(selection, "components_apart", fit)
+    lead, mixture = tp.Uniform(), tp.Mixture(warmup=0)
+    watched = Watched(lead, {"mixture": mixture})
+    _, memory = watched.weights(batch(0), watched.initial_state())
+    assert memory["watching"]["mixture"]["rule"]["losses"] == batch(0).losses.double().tolist()
+    with pytest.raises(AssertionError):
+        mixture.weights(batch(0), mixture.initial_state())
 
 
 def test_targets_are_wanted_for_the_leader_alone():

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         "--recipe", metavar="RECIPE", help="show the data and tasks that this recipe trains on"
     )
     add_force(parser, "pictures and pages that are not of our making")
-    parser.set_defaults(takes_overrides=True)
+    parser.set_defaults(takes_overrides=("data.*", "episodes.*"))
 
 
 def run(arguments: argparse.Namespace, console: Console) -> None:

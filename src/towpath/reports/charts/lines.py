@@ -84,6 +84,8 @@ def line_chart(words: Words, axes: Axes, lines: Sequence[Line]) -> str:
         xs, ys = xs + ys, ys + xs
     x = fitted(xs, LEFT, WIDTH - room, log=axes.x_log, include=axes.include_x, pad=0.02)
     y = fitted(ys, HEIGHT - BOTTOM, TOP, log=axes.y_log, include=must)
+    if axes.spans and not axes.y_log:
+        y = _above_strip(y)
     if axes.x.startswith(("step", "training")) and not axes.x_log:
         x = replace(x, low=max(x.low, 0.0))
     parts = [_frame(axes, x, y)]
@@ -150,6 +152,12 @@ def _reference(value: float, text: str, x: Scale, y: Scale) -> str:
         f'<path class="reference" d="M{x.start:g},{at:.1f}H{x.end:g}"/>'
         f'<text class="aside" x="{x.start + 4:g}" y="{at - 4:.1f}">{escape(text)}</text>'
     )
+
+
+def _above_strip(y: Scale) -> Scale:
+    """Return a linear scale whose values lie above the strip along the x axis."""
+    share = 2 * STRIP / (y.start - y.end)
+    return replace(y, low=y.low - (y.high - y.low) * share)
 
 
 def _strip(span: Span, x: Scale, y: Scale) -> str:

@@ -97,4 +97,9 @@ def _pair_table(test: str, found: dict[str, Confusion]) -> Table:
                 ]
             )
     columns = ["weighter", "class", "taken for", "share (%)", "samples"]
-    return Table(f"Classes of {test} that are taken for each other most often", columns, rows)
+    title = f"Classes of {test} that are taken for each other most often"
+    note = (
+        "By the lower end of the share's 95% interval, so that a few samples of a single task do "
+        "not lead the list."
+    )
+    return Table(title, columns, rows, note)

@@ -32,7 +32,8 @@ def race_section(study: Study) -> Section | None:
             moments = _moments(run)
             if moments:
                 name = label if len(runs) == 1 else f"{label}, seed {run.seed}"
-                blocks += _of_run(f"{study.name}-race-{label}-{run.seed}", name, moments)
+                key = f"{study.name}-race-{label}-{run.seed}"
+                blocks += _of_run(key, name, moments, over=run.summary is not None)
     if not blocks:
         return None
     return Section(
@@ -54,17 +55,25 @@ def _moments(run: RunData) -> list[Moment]:
     ]
 
 
-def _of_run(key: str, name: str, moments: list[Moment]) -> list[Block]:
+LONGER = (
+    "Train for longer, or lower weighter.first, the mini-batches before the first heat, and "
+    "weighter.length, those of the heat."
+)
+"""what to do about a run that ends before its race can choose"""
+
+
+def _of_run(key: str, name: str, moments: list[Moment], *, over: bool) -> list[Block]:
     looks = [moment for moment in moments if moment.race.standings]
     if not looks:
-        leader = moments[-1].race.leader
+        leader, steps = moments[-1].race.leader, moments[-1].step
         return [
             Note(
-                f"{name}: nothing was judged, so {leader} led all the time. A race needs trusted "
-                "tasks to judge by, and steps enough for a heat."
+                f"{name}: nothing was judged in {steps} steps, so {leader} led all the time. A "
+                "race needs trusted tasks to judge by (trusted.count), and steps enough for a "
+                f"heat. {LONGER}"
             )
         ]
-    return [Figures([_gains(key, name, moments, looks)]), _decisions(name, moments)]
+    return [Figures([_gains(key, name, moments, looks)]), _decisions(name, moments, over=over)]
 
 
 def _gains(key: str, name: str, moments: list[Moment], looks: list[Moment]) -> Figure:
@@ -163,7 +172,19 @@ def _piece(heat: Sequence[Moment], arm: str, scale: float) -> _Piece:
     return _Piece(points, band if len(band) > 1 else [])
 
 
-def _decisions(name: str, moments: list[Moment]) -> Table:
+def _decisions(name: str, moments: list[Moment], *, over: bool) -> Table:
+    ends = [moment.race for moment in moments if moment.race.ended]
+    if ends:
+        note = (
+            "The first weighter leads where no other is better beyond chance: a one-sided t-test "
+            f"over the judges at p <= {ends[-1].share:.2g}, which the leader need not pass again "
+            "while it is ahead. Of several, the largest gain leads."
+        )
+    elif over:
+        leader, steps = moments[-1].race.leader, moments[-1].step
+        note = f"No heat ended within {steps} steps, so {leader} led all the time. {LONGER}"
+    else:
+        note = "No heat has ended yet."
     rows = [
         [
             Cell(f"{moment.step}", "head"),
@@ -177,7 +198,5 @@ def _decisions(name: str, moments: list[Moment]) -> Table:
         f"{name}: decisions",
         ["after step", "decision", "evidence on the judges"],
         rows,
-        "The first weighter leads where no other is better beyond chance."
-        if rows
-        else "No heat has ended yet.",
+        note,
     )

@@ -23,6 +23,7 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
 from towpath.weighters.protocol import Weighter, check_targets, wants_judges, wants_targets
 from towpath.weighters.race.cards import RACE
+from towpath.weighters.race.first import FirstBatch
 from towpath.weighters.race.heats import Heats
 from towpath.weighters.race.judges import dealt, scores
 from towpath.weighters.race.lineup import line_up
@@ -164,6 +165,14 @@ class Race:
         schedule = Schedule(self.first, self.spacing, self.length)
         return Heats(tuple(self.rules), schedule, self.level, self.looks)
 
+    def first_decision(self, T: int) -> int:
+        """Return the fewest steps of a run in which another rule than the baseline may lead.
+
+        Args:
+            T: number of mini-batches of a window.
+        """
+        return self.heats.schedule.first_decision(T)
+
     def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
         """Return the expected work of a window outside of heats, as if the baseline led.
 
@@ -272,6 +281,8 @@ class Race:
     ) -> Plan:
         """Train the window on every branch of the heat, and look at them where it is time."""
         leader = memory.leader
+        if not heat.trained:  # every branch sets out from here
+            call = replace(call, objective=FirstBatch.of(call.objective, call.window[0]))
         plans = {leader: call.plan(self.rules[leader], model, optimizer, memory.rules.get(leader))}
         work = plans[leader].evaluations
         if plans[leader].status.failed:

@@ -69,6 +69,8 @@ class RaceRecord:
     def evidence(self, name: str) -> str:
         """Return the gain of an arm that was judged and how sure it is."""
         one = self.standings[name]
+        if one.gain == math.inf:
+            return "finite on the judges where what it is compared with is not"
         if not math.isfinite(one.gain):
             return "not finite on the judges"
         metric = METRICS[self.metric]

@@ -24,6 +24,16 @@ class Schedule:
         """Return the step at which the heat after this many heats begins."""
         return round(self.first * self.spacing**heats)
 
+    def first_decision(self, T: int) -> int:
+        """Return the fewest steps of a run in which the first heat ends.
+
+        A heat begins with a window, and ends with one; the last window of a run may be shorter.
+
+        Args:
+            T: number of mini-batches of the other windows.
+        """
+        return T * -(-self.begins(0) // T) + self.lasts(0)
+
     def lasts(self, heats: int) -> int:
         """Return the mini-batches of the heat after this many heats."""
         return math.ceil(LATER * self.length) if heats else self.length

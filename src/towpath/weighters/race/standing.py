@@ -69,12 +69,15 @@ def standings(
 def _standing(own: Array, base: Array) -> Standing:
     looks = len(own)
     late = looks - max(1, math.ceil(SETTLED * looks))
-    gains = (own[late:] - base[late:looks]).mean(0)  # [judges]
-    count = len(gains)
+    own, base = own[late:], base[late:looks]
+    count = own.shape[1]
     if not count:  # the metric is undefined on every judge
         return Standing(0.0, math.inf, 0)
-    if not np.isfinite(gains).all():
+    if not np.isfinite(own).all():
         return Standing(-math.inf, 0.0, count)
+    if not np.isfinite(base).all():  # the baseline has come to nothing, and this arm has not
+        return Standing(math.inf, 0.0, count)
+    gains = (own - base).mean(0)  # [judges]
     error = float(gains.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
     return Standing(float(gains.mean()), error, count)
 

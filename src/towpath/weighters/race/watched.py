@@ -45,7 +45,7 @@ class Watched(MiniBatchWeighter):
         watching = {}
         for name, rule in self.watching.items():
             seen = state["watching"][name]
-            _, memory = rule.weights(batch.at_step(seen["step"]), seen["rule"])
+            memory = rule.watch(batch.at_step(seen["step"]), seen["rule"])
             watching[name] = {"step": seen["step"] + 1, "rule": memory}
         w, memory = self.lead.weights(batch, state["lead"])
         return w, {"lead": memory, "watching": watching}

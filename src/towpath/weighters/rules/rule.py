@@ -99,6 +99,13 @@ class MiniBatchWeighter(ABC):
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Return the weights `[M]`, >= 0, of one mini-batch, and the rule's next state."""
 
+    def watch(self, batch: MiniBatch, state: Memory) -> Memory:
+        """Return the rule's next state where another rule weighs the mini-batch.
+
+        A rule whose state does not depend on its weights may override it to save computing them.
+        """
+        return self.weights(batch, state)[1]
+
     def initial_state(self) -> Memory:
         """Return the rule's state before the first mini-batch."""
         return {}

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from towpath.data.trusted import still_trusted
 from towpath.validation import at_least
 from towpath.weighters.card import Card
 from towpath.weighters.rules.memory import Memory
@@ -21,6 +22,8 @@ from towpath.weighters.rules.selection import equal
 @dataclass(frozen=True)
 class TrustedOnly(MiniBatchWeighter):
     """Equal weights for the tasks with `info["trusted"]`, none for the others.
+
+    A trusted task that a check has left out (`info["left_out"]`) is one of the others.
 
     A mini-batch without a trusted task weighs nothing, and the optimiser steps on a zero gradient.
 
@@ -52,7 +55,7 @@ class TrustedOnly(MiniBatchWeighter):
             )
         if batch.step < self.after:
             return equal(batch), state
-        marked = [1.0 if info.get("trusted") else 0.0 for info in batch.infos]
+        marked = [1.0 if still_trusted(info) else 0.0 for info in batch.infos]
         trusted = batch.losses.new_tensor(marked)
         return trusted / trusted.sum().clamp_min(1.0), state
 
