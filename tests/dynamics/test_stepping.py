@@ -7,7 +7,7 @@ import torch
 from torch.optim import lr_scheduler
 
 import towpath as tp
-from tests.oracles.torch_training import network
+from tests.oracles.torch_training import largest_difference, network, objective_of, train
 from towpath.dynamics import read_torch
 from towpath.dynamics.schedules import Cosine
 from towpath.dynamics.sgd import by_plain_sgd
@@ -76,3 +76,59 @@ def test_plain_sgd_in_an_optimisers_place_has_its_rates_at_every_step():
     assert plain.stage(0).clip is None
     pure = tp.Adam(0.2).init(dict(model.named_parameters())).scheduled(Cosine(steps=2))
     assert by_plain_sgd(pure).stage(1).rules[0].lr == pytest.approx(0.1)
+
+
+CYCLES = {
+    "momentum falls to 0 and rises again": {"base_momentum": 0.0, "max_momentum": 0.9},
+    "each group has momentum in its turn": {
+        "base_momentum": [0.0, 0.5],
+        "max_momentum": [0.9, 0.5],
+    },
+}
+
+
+@pytest.mark.parametrize("cycle", CYCLES)
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.RMSprop])
+@pytest.mark.parametrize("horizon", [1, 3, 8])
+def test_a_step_without_momentum_leaves_its_buffer_as_torch_does(kind, cycle, horizon):
+    def fresh():
+        model = network()
+        groups = [{"params": model[0].parameters()}, {"params": model[2:].parameters()}]
+        optimizer = kind(groups, lr=0.01, momentum=0.9)
+        scheduler = lr_scheduler.CyclicLR(
+            optimizer, 0.01, 0.05, step_size_up=2, step_size_down=2, **CYCLES[cycle]
+        )
+        return model, optimizer, scheduler
+
+    plain, its_optimizer, its_scheduler = fresh()
+    model, optimizer, scheduler = fresh()
+    stepping = tp.Stepping(optimizer, scheduler=scheduler)
+    window = [[(torch.ones(5, 3).double() * t, torch.ones(5, 2).double())] for t in range(1, 9)]
+    objective, seen = objective_of(model), set()
+    for start in range(0, 8, horizon):
+        part = window[start : start + horizon]
+        seen.add(float(optimizer.param_groups[0]["momentum"]))
+        plan = tp.TOW().plan(objective, model, stepping, part)
+        plan.apply_(model, stepping)
+        train(plain, its_optimizer, part, plan.weights, scheduler=its_scheduler)
+    assert horizon > 1 or 0.0 in seen  # some windows begin without momentum
+    assert largest_difference(model, optimizer, plain, its_optimizer) <= 1e-10
+
+
+def test_a_schedule_that_needs_a_buffer_that_is_not_kept_is_refused():
+    class Later:
+        def rules(self, base, step):
+            return [tp.SGD(0.1, momentum=0.9 if step else 0.0)]
+
+    held = tp.SGD(0.1).init({"w": torch.ones(2)}).scheduled(Later())
+    assert held.stage(0).slot_names == ()
+    with pytest.raises(ValueError, match=r"step 1 .*momentum_buffer.*expected .*from the start"):
+        held.stage(1)
+
+
+def test_dampening_where_momentum_begins_at_0_is_refused():
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, dampening=0.5)
+    scheduler = lr_scheduler.CyclicLR(optimizer, 0.01, 0.05, base_momentum=0.0)
+    with pytest.raises(ValueError, match=r"dampening=0\.5 .*base_momentum=0 .*expected"):
+        read_torch(model, tp.Stepping(optimizer, scheduler=scheduler))

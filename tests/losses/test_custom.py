@@ -80,7 +80,9 @@ def test_what_the_outputs_of_a_function_mean_follows_from_the_tasks():
         number_loss("nll")
 
 
-@pytest.mark.parametrize("wrong", ["mae", None, 3, ["mse"], nn.CrossEntropyLoss, {}])
+@pytest.mark.parametrize(
+    "wrong", ["mae", None, 3, ["mse"], nn.CrossEntropyLoss, {}, {"name": ["mse"]}]
+)
 def test_anything_else_is_refused(wrong):
     with pytest.raises(ValueError, match=r"Found loss=.*; expected one of bce, cross_entropy"):
         loss_of(wrong)
@@ -91,3 +93,16 @@ def test_wrong_options_and_spellings_are_told():
         loss_of({"name": "cross_entropy", "smoothing": 0.1})
     with pytest.raises(ValueError, match="Did you mean 'cross_entropy'"):
         loss_of("crossentropy")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"name": "huber", "delta": "1"}, r"\{'delta': '1'\} of loss='huber'; expected numbers"),
+        ({"name": "cross_entropy", "weight": 3}, r"\{'weight': 3\} .*; expected .*list of numbers"),
+        ({"name": "nll", "ignore_index": "0"}, r"Found ignore_index='0'; expected a whole number"),
+    ],
+)
+def test_an_option_of_another_type_is_told_with_its_value(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        loss_of(wrong)

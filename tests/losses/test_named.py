@@ -119,6 +119,18 @@ def test_targets_that_do_not_suit_are_refused_with_a_remedy(name, outputs, targe
         loss_of(name).value(outputs, targets)
 
 
+@pytest.mark.parametrize("name", ["cross_entropy", "nll"])
+def test_the_classes_of_outputs_with_places_are_those_of_dimension_1(name):
+    scores = torch.randn(2, 3, 5, generator=GENERATOR).log_softmax(1)
+    labels = torch.zeros(2, 5, dtype=torch.long)
+    labels[0, 0] = -1
+    with pytest.raises(ValueError, match=r"Found the label -1; expected labels 0\.\.2\."):
+        loss_of(name).value(scores, labels)
+    labels[0, 0] = 4
+    with pytest.raises(ValueError, match=r"labels 0\.\.4 with 3 outputs; expected labels 0\.\.2"):
+        loss_of(name).value(scores, labels)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -130,3 +142,30 @@ def test_targets_that_do_not_suit_are_refused_with_a_remedy(name, outputs, targe
 def test_options_out_of_their_range_are_refused(wrong):
     with pytest.raises(ValueError, match=r"Found .*; expected"):
         loss_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "outputs", "targets"),
+    [
+        ({"name": "cross_entropy", "weight": WEIGHT[:2]}, OUTPUTS, LABELS),
+        ({"name": "nll", "weight": WEIGHT[:2]}, OUTPUTS.log_softmax(1), LABELS),
+        ({"name": "bce", "pos_weight": WEIGHT[:2]}, OUTPUTS, YES),
+    ],
+)
+def test_weights_of_another_length_are_told(wrong, outputs, targets):
+    with pytest.raises(ValueError, match=r"Found 2 numbers as (pos_)?weight .*; expected .*4"):
+        loss_of(wrong).value(outputs, targets)
+
+
+def test_one_weight_of_positive_samples_is_that_of_every_output():
+    found = loss_of({"name": "bce", "pos_weight": [2.0]}).value(OUTPUTS, YES)
+    two = torch.full((C,), 2.0, dtype=torch.float64)
+    assert torch.equal(found, F.binary_cross_entropy_with_logits(OUTPUTS, YES, pos_weight=two))
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll"])
+def test_labels_of_another_type_are_told_with_the_cure(name):
+    outputs = OUTPUTS.log_softmax(1)
+    with pytest.raises(ValueError, match=r"Found torch\.int32 labels; expected .*labels\.long"):
+        loss_of(name).value(outputs, LABELS.int())
+    assert torch.equal(loss_of(name).value(outputs, LABELS.byte()), F.nll_loss(outputs, LABELS))

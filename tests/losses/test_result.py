@@ -25,6 +25,11 @@ def test_losses_by_name_read_a_triple():
     assert losses_of(losses) is losses
 
 
+def test_names_of_losses_may_be_numbers():
+    losses = losses_of({0: "mse", 1: "cross_entropy"})
+    assert float(losses.read((F, Y, 0)).value()) == 1.0
+
+
 def test_no_loss_reads_the_loss_itself():
     losses = losses_of(None)
     assert isinstance(losses, GivenLoss)
@@ -38,6 +43,7 @@ def test_no_loss_reads_the_loss_itself():
         ("mse", (F, Y, "depth"), r"returned \(Tensor, Tensor, str\); expected a pair"),
         ({"a": "mse"}, (F, Y), r"returned \(Tensor, Tensor\); expected \(output, target, name\)"),
         ({"a": "mse"}, (F, Y, "b"), r"returned the loss 'b'; expected one of \['a'\]"),
+        ({"a": "mse"}, (F, Y, ["a"]), r"returned the loss \['a'\]; expected one of \['a'\]"),
         (None, (F, Y), r"returned \(Tensor, Tensor\); expected the loss of the task"),
         (None, F, r"returned Tensor of shape \[3, 2\]; expected the loss of the task"),
     ],
@@ -45,3 +51,8 @@ def test_no_loss_reads_the_loss_itself():
 def test_another_result_is_told_with_what_was_expected(loss, result, said):
     with pytest.raises(ValueError, match=said):
         losses_of(loss).read(result)
+
+
+def test_a_name_that_is_none_is_refused():
+    with pytest.raises(ValueError, match=r"Found loss=\['mse'\]; expected one of"):
+        losses_of({"name": ["mse"]})

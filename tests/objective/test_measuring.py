@@ -11,8 +11,10 @@ from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP
 from towpath.distributed.ranks import Ranks
 from towpath.learners import MAML, ProtoNet
+from towpath.losses import class_loss
 from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, METRICS, R2, RMSE, ROC_AUC
 from towpath.objective.measuring import TaskMeasured, shared
+from towpath.training.label_evidence import LABEL_EVIDENCE
 
 ALL = list(METRICS.values())
 
@@ -145,3 +147,45 @@ def test_ranks_share_their_counts_in_the_order_of_the_tasks():
     assert found.counts == [[[7, 1], [2, 3]], [[4, 5], [6, 8]], [[9, 1], [2, 3]]]
     others = shared(own, [LOSS], 3, TwoRanks(told[0], [[3.0, 3.0]]), CPU)
     assert others.counts is None  # the other rank's task has three ways
+
+
+@pytest.mark.parametrize(
+    ("loss", "ignored"),
+    [
+        (nn.CrossEntropyLoss(), -100),
+        (nn.CrossEntropyLoss(ignore_index=-1), -1),
+        (nn.CrossEntropyLoss(ignore_index=1), 1),
+        (nn.CrossEntropyLoss(ignore_index=1, reduction="sum"), 1),
+        (class_loss(nn.functional.cross_entropy), -100),
+    ],
+)
+def test_samples_whose_label_is_ignored_are_left_out_of_every_metric(loss, ignored):
+    torch.manual_seed(0)
+    learner = MAML(MLP(4, 2, hidden=(5,)).double(), adaptation_steps=1, loss=loss)
+    task = classification((2, 2), query=4)
+    hidden = task.query_y.clone()
+    hidden[:3] = ignored
+    kept = hidden != ignored
+    whole = tp.Episode(task.support_x, task.support_y, task.query_x, hidden)
+    without = tp.Episode(task.support_x, task.support_y, task.query_x[kept], hidden[kept])
+    objective, params = tp.Objective(learner), learner.parameters()
+    metrics = [*ALL, LABEL_EVIDENCE]
+    found = objective.measure_classes(params, [whole], metrics)
+    expected = objective.measure_classes(params, [without], metrics)
+    assert found.counts == expected.counts
+    assert list(found.metrics) == list(expected.metrics)
+    for metric, values in expected.metrics.items():
+        assert found.metrics[metric] == pytest.approx(values, nan_ok=True)
+    accuracies = objective.evaluate(params, [whole]).accuracies
+    assert accuracies is not None
+    assert accuracies.tolist() == expected.metrics[ACCURACY]
+
+
+def test_a_task_without_a_sample_that_counts_has_no_accuracy():
+    learner = MAML(MLP(4, 2, hidden=(5,)).double(), adaptation_steps=1, loss=nn.CrossEntropyLoss())
+    task = classification((1, 1), query=2)
+    hidden = torch.full_like(task.query_y, -100)
+    empty = tp.Episode(task.support_x, task.support_y, task.query_x, hidden)
+    found = tp.Objective(learner).measure_classes(learner.parameters(), [empty], ALL)
+    assert all(math.isnan(values[0]) for values in found.metrics.values())
+    assert found.counts == [[[0, 0], [0, 0]]]

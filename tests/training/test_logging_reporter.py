@@ -1,5 +1,7 @@
 """Loggers get the figures of the records, and change nothing else."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.training.runs import Killed, Silent, Stopping, outcome, records, run, tiny
@@ -75,16 +77,22 @@ def test_a_logger_that_never_began_is_not_closed(tmp_path):
 class Broken(Kept):
     """A logger whose server goes away."""
 
-    def __init__(self, fails):
+    def __init__(self, *fails):
         super().__init__()
         self.fails = fails
 
     def begin(self, run):
-        if self.fails == "begin":
+        if "begin" in self.fails:
             raise OSError("no route to host")
 
     def log(self, values, step):
-        raise OSError("no route to host")
+        if "log" in self.fails:
+            raise OSError("no route to host")
+
+    def close(self, finished):
+        super().close(finished)
+        if "close" in self.fails:
+            raise OSError("no route to host")
 
 
 def test_a_tracker_that_fails_in_between_does_not_cost_the_training(tmp_path, caplog):
@@ -101,3 +109,16 @@ def test_a_tracker_that_cannot_begin_is_refused_and_leaves_nothing(tmp_path):
     with pytest.raises(RecipeError, match=r"Broken cannot begin \(no route to host\)"):
         train(tmp_path / "run", tiny(training=SHORT), reporter)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_tracker_that_fails_at_closing_leaves_none_of_the_others_open(tmp_path, caplog):
+    silenced, broken, kept = Broken("log", "close"), Broken("close"), Kept()
+    reporter = LoggingReporter(Silent(), tmp_path, [silenced, broken, kept])
+    reporter.began(SimpleNamespace(recipe=tiny()), 0)
+    reporter.validated(2, SimpleNamespace(mean=0.5, others={}), best=True)
+    reporter.close()
+    # one that failed before is closed as well, for it may hold files or threads
+    assert [logger.ends for logger in (silenced, broken, kept)] == [[False], [False], [False]]
+    assert "Broken could not be closed (no route to host)" in caplog.text
+    reporter.close()
+    assert kept.ends == [False]

@@ -1,6 +1,8 @@
 """A stream of mini-batches, trained on a window at a time in a loop of the user's."""
 
 import copy
+import io
+import json
 
 import pytest
 import torch
@@ -8,6 +10,8 @@ import torch
 import towpath as tp
 from tests.oracles.torch_training import largest_difference, network, objective_of, with_optimiser
 from tests.oracles.training import random_tasks
+from tests.weighters.race.test_race import JUDGES, Knows, T, fn
+from tests.weighters.race.test_race import window as wrong_and_right
 from towpath.weighters.seeds import stage_seed
 
 M = 3
@@ -73,6 +77,88 @@ def test_a_window_that_cannot_be_planned_is_not_in_the_way_of_the_next():
     with pytest.raises(ValueError, match="cannot be applied"):
         loop.step(bad)
     assert loop.step(good).status.usable
+
+
+class Line(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+
+
+def raced(**options):
+    model = Line()
+    objective = tp.Objective.from_function(fn, loss="mse")
+    weighter = tp.Race({"uniform": tp.Uniform(), "knows": Knows()}, first=0, length=T, looks=1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return tp.Windowed(weighter, objective, model, optimizer, horizon=T, **options)
+
+
+def test_judges_let_a_race_choose():
+    loop = raced(judges=JUDGES)
+    plans = [loop.step(tasks) for number in range(2) for tasks in wrong_and_right(number)]
+    assert plans[-1].race.leader == "knows"
+
+
+@pytest.mark.parametrize("judges", [(), JUDGES[:1]])
+def test_a_race_that_nothing_can_judge_is_refused(judges):
+    with pytest.raises(ValueError, match=r"Windowed found .*judge.*expected .*2.*judges="):
+        raced(judges=judges)
+
+
+def test_judges_that_nobody_asks_are_refused():
+    with pytest.raises(ValueError, match="judges for a weighter that asks none"):
+        windowed(tp.TOW(), network(), None, judges=JUDGES)
+
+
+def continued(make, stream, stop, through):
+    """Train on the stream, with a restart of the loop after `stop` mini-batches; the weights."""
+    loop = make()
+    plans = [loop.step(tasks) for tasks in stream[:stop]]
+    again = make(loop.model, loop.optimizer)
+    again.load_state_dict(through(loop.state_dict()))
+    assert (again.pending, again.windows) == (loop.pending, loop.windows)
+    plans += [again.step(tasks) for tasks in stream[stop:]]
+    return [plan.weights.tolist() for plan in plans if plan is not None]
+
+
+def by_file(state):
+    file = io.BytesIO()
+    torch.save(state, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+@pytest.mark.parametrize("stop", [4, 5])
+@pytest.mark.parametrize("weighter", [tp.Random(), tp.Exploitation(), tp.TOW(beta=0.02)])
+def test_a_restarted_loop_goes_on_where_it_was(weighter, stop):
+    def make(model=None, optimizer=None):
+        if model is None:
+            model, optimizer = with_optimiser("adam")
+        return windowed(weighter, model, optimizer, horizon=2, seed=3)
+
+    stream = random_tasks(0, *[M] * 8)
+    whole = make()
+    plans = [whole.step(tasks) for tasks in stream]
+    expected = [plan.weights.tolist() for plan in plans if plan is not None]
+    assert continued(make, stream, stop, by_file) == expected
+    without_pending = by_file(whole.state_dict())
+    assert json.loads(json.dumps(without_pending)) == without_pending
+
+
+def test_a_saved_state_does_not_move_with_the_loop_and_another_one_is_refused():
+    model, optimizer = with_optimiser("adam")
+    loop = windowed(tp.Exploitation(), model, optimizer, horizon=2)
+    first, second, third = random_tasks(0, M, M, M)
+    loop.step(first)
+    saved = loop.state_dict()
+    before = copy.deepcopy(saved)
+    loop.step(second)
+    loop.step(third)
+    assert (saved["windows"], len(saved["tasks"])) == (before["windows"], len(before["tasks"]))
+    with pytest.raises(ValueError, match=r"state with the entries \['windows'\]; expected"):
+        loop.load_state_dict({"windows": 1})
+    with pytest.raises(ValueError, match=r"1 waiting mini-batches.* horizon=1"):
+        windowed(tp.Exploitation(), model, optimizer, horizon=1).load_state_dict(saved)
 
 
 def test_a_horizon_is_a_whole_number():

@@ -47,7 +47,8 @@ def read_torch(
     place = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
     places = [place[id(p)] for p in tensors]
     rules = [kind.rule(optimizer.param_groups[i]) for i in places]
-    dynamics = kind.dynamics(layout, rules)
+    kept = {name: None for i in places for name in kind.kept(optimizer.param_groups[i])}
+    dynamics = kind.dynamics(layout, rules).holding(tuple(kept))
     x = layout.flatten(list(params.values()))
     saved = [dict(optimizer.state.get(p, {})) for p in tensors]
     slots = tuple(

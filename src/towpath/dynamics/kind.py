@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from towpath.dynamics.state import Dynamics, Rule
+from towpath.dynamics.state import OwnDynamics, Rule
 from towpath.flat import Layout
 
 Group = Mapping[str, Any]
@@ -34,7 +34,7 @@ class TorchKind(ABC):
         """Return a parameter group's hyper-parameters; ValueError for unmodelled options."""
 
     @abstractmethod
-    def dynamics(self, layout: Layout, rules: Sequence[Any]) -> Dynamics:
+    def dynamics(self, layout: Layout, rules: Sequence[Any]) -> OwnDynamics[Any]:
         """Return the dynamics of a step, given one rule for each parameter."""
 
     @abstractmethod
@@ -77,6 +77,12 @@ class CountingKind(TorchKind):
         # torch's own choice: its counters stay on the CPU, in the default dtype
         dtype = torch.get_default_dtype()
         entry["step"] = torch.tensor(float(steps), dtype=dtype, device="cpu")
+
+
+def has_momentum(group: Group) -> bool:
+    """Return whether a group has momentum, now or at other steps of a scheduler that cycles it."""
+    # CyclicLR and OneCycleLR write the largest momentum beside the current one, which may be 0
+    return bool(group.get("momentum") or group.get("max_momentum"))
 
 
 def number(value: Any) -> float:

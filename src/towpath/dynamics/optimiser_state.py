@@ -54,7 +54,16 @@ class OptimiserState:
         """Return the dynamics of the step that comes after `t` further steps."""
         if self.schedule is None:
             return self.dynamics
-        return self.dynamics.with_rules(self.schedule.rules(self.dynamics.rules, self.taken + t))
+        rules = self.schedule.rules(self.dynamics.rules, self.taken + t)
+        dynamics = self.dynamics.with_rules(rules)
+        if dynamics.slot_names != self.dynamics.slot_names:
+            missing = [name for name in dynamics.slot_names if name not in self.dynamics.slot_names]
+            raise ValueError(
+                f"The schedule's hyper-parameters of step {self.taken + t} need "
+                f"{', '.join(missing)}, which the optimiser does not keep; expected momentum from "
+                "the start where a schedule gives some later. Make the optimiser with momentum > 0."
+            )
+        return dynamics
 
     def clipped(self, clip: Clip) -> "OptimiserState":
         """Return the same optimiser with gradients that are clipped before each step."""

@@ -12,7 +12,8 @@ and, per coordinate,
     de/dv = -al G / (2 s (s + eps)^2)        de/dm = al G m+ / (s (s + eps)^2)
 
 The state is (x, v), with m behind v where any parameter is centred, and with b behind these where
-any parameter has momentum.
+any parameter has momentum. Where a scheduler takes the momentum of a parameter to 0, torch steps
+on e and leaves b as it is.
 """
 
 import math
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.dynamics.kind import CountingKind, Group, number
+from towpath.dynamics.kind import CountingKind, Group, has_momentum, number
 from towpath.dynamics.optimiser_state import OptimiserState
 from towpath.dynamics.state import Linearisation, OwnDynamics, State
 from towpath.flat import Layout
@@ -81,12 +82,12 @@ class RMSpropDynamics(OwnDynamics[RMSprop]):
     @property
     def is_centred(self) -> bool:
         """Whether any parameter keeps a mean of its gradients."""
-        return any(rule.centered for rule in self.rules)
+        return "grad_avg" in self.held or any(rule.centered for rule in self.rules)
 
     @property
     def has_momentum(self) -> bool:
         """Whether any parameter keeps a momentum buffer."""
-        return any(rule.momentum for rule in self.rules)
+        return "momentum_buffer" in self.held or any(rule.momentum for rule in self.rules)
 
     @property
     def slot_names(self) -> tuple[str, ...]:
@@ -102,8 +103,10 @@ class RMSpropDynamics(OwnDynamics[RMSprop]):
         if isinstance(now.m, Tensor):
             slots.append(now.m)
         if self.has_momentum:
-            direction = self.each("momentum", state.x) * state.slots[-1] + direction
-            slots.append(direction)
+            buffer = state.slots[-1]
+            direction = self.each("momentum", state.x) * buffer + direction
+            moving = torch.as_tensor(self._moving(state.x), device=buffer.device) > 0
+            slots.append(torch.where(moving, direction, buffer))
         x = state.x - self.each("lr", state.x) * direction
         return State(x, tuple(slots), tuple(step + 1 for step in state.steps))
 
@@ -123,15 +126,17 @@ class RMSpropDynamics(OwnDynamics[RMSprop]):
         A, b = gradient.new_zeros(k, k, len(gradient)), gradient.new_zeros(k, len(gradient))
         by_m = torch.where(seen, al * now.G * now.m / (now.s * width), 0.0) * self._centred(x)
         # row 0 is that of x, row 1 of v; the direction's row is the last one with momentum
-        row = {0: -lr}
+        row: dict[int, Tensor | float] = {0: -lr}
         if self.has_momentum:
-            row[k - 1] = 1.0
+            row[k - 1] = self._moving(x)
         for i, factor in row.items():
             b[i], A[i, 1] = factor * c, factor * by_v
             if self.is_centred:
                 A[i, 2] = factor * by_m
             if self.has_momentum:
                 A[i, k - 1] = factor * self.each("momentum", x)
+        if self.has_momentum:
+            A[k - 1, k - 1] += 1.0 - self._moving(x)
         A[0, 0] += 1.0
         b[1], A[1, 1] = 2 * rest * now.G, al
         if self.is_centred:
@@ -156,6 +161,10 @@ class RMSpropDynamics(OwnDynamics[RMSprop]):
     def _centred(self, like: Tensor) -> Tensor | float:
         """1 at the coordinates of parameters that are centred, and 0 elsewhere."""
         return self.layout.expand([float(rule.centered) for rule in self.rules], like)
+
+    def _moving(self, like: Tensor) -> Tensor | float:
+        """1 at the coordinates of parameters whose buffer moves, and 0 where it stays."""
+        return self.layout.expand([float(rule.momentum > 0) for rule in self.rules], like)
 
 
 class TorchRMSprop(CountingKind):
@@ -182,4 +191,4 @@ class TorchRMSprop(CountingKind):
     def kept(self, group: Group) -> tuple[str, ...]:
         """Return the moments that torch stores for the parameters of a group."""
         mean = ("grad_avg",) if group["centered"] else ()
-        return ("square_avg", *mean, *(("momentum_buffer",) if group["momentum"] else ()))
+        return ("square_avg", *mean, *(("momentum_buffer",) if has_momentum(group) else ()))

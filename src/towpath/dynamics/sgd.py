@@ -4,7 +4,8 @@
     b+ = m b + (1 - d) G          (torch's first step: d = 0)
     x+ = x - lr b+                or, Nesterov,  x - lr (G + m b+)
 
-Without momentum the state is x alone (k = 1), otherwise (x, b) (k = 2).
+Without momentum the state is x alone (k = 1), otherwise (x, b) (k = 2). Where a scheduler takes the
+momentum of a parameter to 0, torch steps on G and leaves b as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from towpath.dynamics.kind import Entry, Group, TorchKind, number
+from towpath.dynamics.kind import Entry, Group, TorchKind, has_momentum, number
 from towpath.dynamics.optimiser_state import OptimiserState, Schedule
 from towpath.dynamics.state import Dynamics, Linearisation, OwnDynamics, Rule, State
 from towpath.flat import Layout
@@ -64,7 +65,7 @@ class SGDDynamics(OwnDynamics[SGD]):
     @property
     def has_momentum(self) -> bool:
         """Whether any parameter keeps a momentum buffer."""
-        return any(rule.momentum for rule in self.rules)
+        return "momentum_buffer" in self.held or any(rule.momentum for rule in self.rules)
 
     @property
     def slot_names(self) -> tuple[str, ...]:
@@ -78,7 +79,7 @@ class SGDDynamics(OwnDynamics[SGD]):
         steps = tuple(step + 1 for step in state.steps)
         if not self.has_momentum:
             return State(state.x - lr * G, (), steps)
-        buffer = m * state.slots[0] + (1 - d) * G
+        buffer = self._carried(state) * state.slots[0] + (1 - d) * G
         direction = nesterov * (G + m * buffer) + (1 - nesterov) * buffer
         return State(state.x - lr * direction, (buffer,), steps)
 
@@ -93,12 +94,13 @@ class SGDDynamics(OwnDynamics[SGD]):
             b = (-lr * one)[None]
             return Linearisation((one + wd * b[0])[None, None], b)
         through = nesterov * m + (1 - nesterov)  # how much of b+ enters the direction
+        carried = self._carried(state)
         b = torch.stack([-lr * (nesterov + through * (1 - d)) * one, (1 - d) * one])
         zero = torch.zeros_like(one)
         A = torch.stack(
             [
-                torch.stack([one, -lr * through * m * one]),
-                torch.stack([zero, m * one]),
+                torch.stack([one, -lr * through * carried * one]),
+                torch.stack([zero, carried * one]),
             ]
         )
         A[:, 0] += wd * b
@@ -111,17 +113,24 @@ class SGDDynamics(OwnDynamics[SGD]):
             """Spread one number for each parameter over its coordinates."""
             return self.layout.expand(values, state.x)
 
-        first = [
-            step == 0 or rule.momentum == 0
-            for rule, step in zip(self.rules, state.steps, strict=True)
-        ]
+        def damping(rule: SGD, step: int) -> float:
+            """Return d: none at torch's first step, and all of G where the buffer stays."""
+            if rule.momentum == 0:
+                return 1.0
+            return 0.0 if step == 0 else rule.dampening
+
         return (
             expand([rule.lr for rule in self.rules]),
             expand([rule.momentum for rule in self.rules]),
-            expand([0.0 if f else r.dampening for r, f in zip(self.rules, first, strict=True)]),
-            expand([float(rule.nesterov) for rule in self.rules]),
+            expand([damping(*each) for each in zip(self.rules, state.steps, strict=True)]),
+            # with m = 0, Nesterov's direction is G itself, whatever is in the buffer
+            expand([float(rule.nesterov or rule.momentum == 0) for rule in self.rules]),
             expand([rule.weight_decay for rule in self.rules]),
         )
+
+    def _carried(self, state: State) -> Tensor | float:
+        """The share of the buffer that is left after the step: m, or all of it where m = 0."""
+        return self.layout.expand([rule.momentum or 1.0 for rule in self.rules], state.x)
 
 
 class TorchSGD(TorchKind):
@@ -132,6 +141,12 @@ class TorchSGD(TorchKind):
     def rule(self, group: Group) -> SGD:
         """Return the hyper-parameters of one of the optimiser's parameter groups."""
         self.check_options(group)
+        if group["dampening"] and group.get("base_momentum") == 0:
+            # torch's next step depends on whether a step with momentum was ever taken
+            raise ValueError(
+                f"torch.optim.SGD with dampening={group['dampening']:g} and a scheduler with "
+                "base_momentum=0 is not modelled; expected dampening=0, or base_momentum > 0."
+            )
         return SGD(
             lr=number(group["lr"]),
             momentum=number(group["momentum"]),
@@ -150,7 +165,7 @@ class TorchSGD(TorchKind):
 
     def kept(self, group: Group) -> tuple[str, ...]:
         """Return the buffer of a group with momentum; torch stores nothing without."""
-        return ("momentum_buffer",) if group.get("momentum") else ()
+        return ("momentum_buffer",) if has_momentum(group) else ()
 
 
 def plain_sgd(dynamics: Dynamics) -> SGDDynamics:

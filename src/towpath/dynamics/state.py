@@ -14,7 +14,7 @@ with a symmetric R `[P, P]` of rank one beside the identity (`Removal`), so that
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -195,6 +195,9 @@ class OwnDynamics(ABC, Generic[R]):
     layout: Layout
     rules: tuple[R, ...]
     """the hyper-parameters of each parameter, in the order of the layout"""
+    held: tuple[str, ...] = ()
+    """names of moments that the state has even if these rules do not use them, because those of
+    another step do: a scheduler may take momentum to 0 and back"""
 
     @property
     @abstractmethod
@@ -212,8 +215,15 @@ class OwnDynamics(ABC, Generic[R]):
         return
 
     def with_rules(self, rules: Sequence[R]) -> Self:
-        """Return the same dynamics with other hyper-parameters, one rule for each parameter."""
-        return replace(self, rules=tuple(rules))
+        """Return the same dynamics with other hyper-parameters, one rule for each parameter.
+
+        The state keeps all of its moments, also those that the new rules do not use.
+        """
+        return replace(self, rules=tuple(rules), held=self.slot_names)
+
+    def holding(self, names: Collection[str]) -> Self:
+        """Return the same dynamics with a state that has the moments of these names as well."""
+        return replace(self, held=tuple(names))
 
     def restricted(self, part: tuple[int, int], total: Total) -> Self:  # noqa: ARG002
         """Return the same optimiser for a part of the coordinates; exact, as they do not mix.

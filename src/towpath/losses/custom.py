@@ -32,12 +32,14 @@ class CustomLoss(Loss):
         classifies: whether integer targets are classes with their scores in dimension 1 of the
             outputs, so that accuracies can be counted.
         regresses: whether the outputs should equal the targets, so that an R2 can be computed.
+        ignore_index: label of samples that the function leaves out; None for no such label.
     """
 
     function: Callable[[Tensor, Tensor], Tensor]
     name: str = "loss"
     classifies: bool = False
     regresses: bool = False
+    ignore_index: int | None = None
 
     def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return what the function computes; raise a ValueError unless it is a scalar."""
@@ -64,7 +66,7 @@ def loss_of(given: object) -> Loss:
         return given
     if isinstance(given, str) and given in LOSSES:
         return LOSSES[given]()
-    if isinstance(given, Mapping) and given.get("name") in LOSSES:
+    if isinstance(given, Mapping) and has_loss_name(given):
         options = dict(given)
         return _with_options(str(options.pop("name")), options)
     if isinstance(given, nn.Module):
@@ -76,6 +78,12 @@ def loss_of(given: object) -> Loss:
         "({'name': 'cross_entropy', 'label_smoothing': 0.1}), an nn.Module such as "
         f"nn.CrossEntropyLoss(), or a function of (outputs, targets).{nearest(given, LOSSES)}"
     )
+
+
+def has_loss_name(given: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is the name of a loss with its options."""
+    name = given.get("name")
+    return isinstance(name, str) and name in LOSSES
 
 
 def class_loss(given: object) -> Loss:
@@ -111,12 +119,17 @@ def number_loss(given: object) -> Loss:
 
 
 def _with_options(name: str, options: dict[str, Any]) -> Loss:
+    known = list(LOSSES[name].__dataclass_fields__)  # type: ignore[attr-defined]
+    if not set(options) <= set(known):
+        raise ValueError(
+            f"Found the options {list(options)} of loss={name!r}; expected some of {known}."
+        )
     try:
         return LOSSES[name](**options)
     except TypeError:
-        known = list(LOSSES[name].__dataclass_fields__)  # type: ignore[attr-defined]
         raise ValueError(
-            f"Found the options {list(options)} of loss={name!r}; expected some of {known}."
+            f"Found the options {options} of loss={name!r}; expected numbers, and a list of "
+            "numbers as weight or pos_weight. Write numbers without quotes."
         ) from None
 
 
@@ -127,7 +140,8 @@ def _of_module(module: nn.Module) -> Loss:
     if named is not None:
         return named
     classes = isinstance(module, nn.CrossEntropyLoss | nn.NLLLoss | nn.MultiMarginLoss)
-    return CustomLoss(module, type(module).__name__, classifies=classes)
+    ignored = getattr(module, "ignore_index", None) if classes else None
+    return CustomLoss(module, type(module).__name__, classifies=classes, ignore_index=ignored)
 
 
 def _binary(module: Any) -> Loss | None:

@@ -34,6 +34,8 @@ class Loss(ABC):
     """whether integer targets are classes with their scores in dimension 1: they have accuracies"""
     regresses: bool = False
     """whether targets are numbers that the outputs should equal: they have an R2"""
+    ignore_index: int | None = None
+    """label of samples that do not count; None for no such label"""
 
     @abstractmethod
     def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -55,6 +57,22 @@ class Loss(ABC):
         if self.classifies:
             return class_rows(outputs)
         return outputs.reshape(outputs.shape[0], -1) if outputs.ndim else outputs.reshape(1, 1)
+
+    def counted(self, outputs: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the class scores `[n, C]` and labels `[n]` of the samples that count in metrics.
+
+        A sample does not count if its label is ignored or, with a function of the user's that
+        takes such labels, if it is none of the classes.
+
+        Args:
+            outputs: the class scores, `[N, C, ...]`.
+            labels: their integer labels.
+        """
+        rows, labels = self.rows(outputs), labels.reshape(-1)
+        counts = (labels >= 0) & (labels < rows.shape[-1])
+        if self.ignore_index is not None:
+            counts &= labels != self.ignore_index
+        return rows[counts], labels[counts]
 
     def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return what people read of the outputs: the outputs, or the probabilities of classes.

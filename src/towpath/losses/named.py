@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -47,6 +48,7 @@ class CrossEntropy(Loss):
                 f"Found label_smoothing={self.label_smoothing}; expected a number from 0 to 1."
             )
         _check_weight(self.weight)
+        _check_ignored(self.ignore_index)
 
     def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the mean cross-entropy of `outputs [N, C, ...]`."""
@@ -74,7 +76,7 @@ class CrossEntropy(Loss):
         return functional.cross_entropy(
             outputs,
             targets,
-            _weights(self.weight, outputs),
+            _class_weights(self.weight, outputs),
             ignore_index=-100 if self.ignore_index is None else self.ignore_index,
             label_smoothing=self.label_smoothing,
         )
@@ -112,6 +114,7 @@ class NegativeLogLikelihood(Loss):
     def __post_init__(self) -> None:
         """Refuse weights that are no numbers above 0."""
         _check_weight(self.weight)
+        _check_ignored(self.ignore_index)
 
     def value(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the mean negative log-likelihood of `outputs [N, C, ...]` for labels."""
@@ -128,7 +131,7 @@ class NegativeLogLikelihood(Loss):
                 "loss='cross_entropy' for class probabilities, loss='mse' for regression."
             )
         ignored = -100 if self.ignore_index is None else self.ignore_index
-        weight = _weights(self.weight, outputs)
+        weight = _class_weights(self.weight, outputs)
         torch_loss = partial(functional.nll_loss, weight=weight, ignore_index=ignored)
         return _of_labels(torch_loss, outputs, targets, self.ignore_index)
 
@@ -216,8 +219,17 @@ class BinaryCrossEntropy(Loss):
                 "expected probabilities from 0 to 1 for loss='bce'. Use loss='mse' for regression."
             )
         return functional.binary_cross_entropy_with_logits(
-            outputs, targets, pos_weight=_weights(self.pos_weight, outputs)
+            outputs, targets, pos_weight=self._weights(outputs)
         )
+
+    def _weights(self, outputs: Tensor) -> Tensor | None:
+        last = outputs.shape[-1] if outputs.ndim else 1
+        if self.pos_weight is not None and len(self.pos_weight) not in (1, last):
+            raise ValueError(
+                f"Found {len(self.pos_weight)} numbers as pos_weight of loss='bce'; expected one "
+                f"for each of the {last} outputs, or a single one for all."
+            )
+        return _tensor(self.pos_weight, outputs)
 
     def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return the probability of a yes for each output."""
@@ -260,9 +272,14 @@ def _of_labels(
         labels: the labels.
         ignored: label of samples that do not count; None for no such label.
     """
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(
+            f"Found {labels.dtype} labels; expected torch.int64. Convert them: labels.long()."
+        )
+    classes = _classes_of(outputs)
     if bool((labels if ignored is None else labels[labels != ignored]).lt(0).any()):
         raise ValueError(
-            f"Found the label {int(labels.min())}; expected labels 0..{outputs.shape[-1] - 1}. "
+            f"Found the label {int(labels.min())}; expected labels 0..{classes - 1}. "
             "Leave out samples without a label, or name their label: "
             "nn.CrossEntropyLoss(ignore_index=...)."
         )
@@ -270,9 +287,9 @@ def _of_labels(
         return torch_loss(outputs, labels)
     except IndexError as error:
         raise ValueError(
-            f"Found labels {int(labels.min())}..{int(labels.max())} with {outputs.shape[-1]} "
-            f"outputs; expected labels 0..{outputs.shape[-1] - 1}. Build the model with the ways "
-            "of the tasks, or relabel the task's classes from 0."
+            f"Found labels {int(labels.min())}..{int(labels.max())} with {classes} outputs; "
+            f"expected labels 0..{classes - 1}. Build the model with the ways of the tasks, or "
+            "relabel the task's classes from 0."
         ) from error
 
 
@@ -304,10 +321,25 @@ def _check_numbers(outputs: Tensor, targets: Tensor, name: str, remedy: str) -> 
         )
 
 
-def _weights(given: Sequence[float] | None, outputs: Tensor) -> Tensor | None:
+def _class_weights(given: Sequence[float] | None, outputs: Tensor) -> Tensor | None:
+    """Return the weights of the classes; raise a ValueError unless there is one for each."""
+    if given is not None and len(given) != _classes_of(outputs):
+        raise ValueError(
+            f"Found {len(given)} numbers as weight of the classes; expected one for each of the "
+            f"{_classes_of(outputs)} classes that the outputs have."
+        )
+    return _tensor(given, outputs)
+
+
+def _tensor(given: Sequence[float] | None, outputs: Tensor) -> Tensor | None:
     return None if given is None else outputs.detach().new_tensor(list(given))
 
 
 def _check_weight(given: Sequence[float] | None) -> None:
     if given is not None and not all(0 <= number < math.inf for number in given):
         raise ValueError(f"Found weights {list(given)}; expected finite numbers, at least 0.")
+
+
+def _check_ignored(given: int | None) -> None:
+    if given is not None and not isinstance(given, int):
+        raise ValueError(f"Found ignore_index={given!r}; expected a whole number, or None.")

@@ -11,9 +11,8 @@ from typing import Protocol
 
 from torch import Tensor
 
-from towpath.losses.custom import loss_of
+from towpath.losses.custom import has_loss_name, loss_of
 from towpath.losses.loss import Loss
-from towpath.losses.named import LOSSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +62,7 @@ class LossByName:
     """Tasks of several kinds: the function returns the name of a task's loss with its outputs."""
 
     losses: Mapping[str, Loss]
+    """by name; a name that is a number stands here as a string"""
 
     def read(self, result: object) -> Result:
         """Read a triple (outputs, targets, name)."""
@@ -73,12 +73,13 @@ class LossByName:
                 "objective has several losses."
             )
         assert isinstance(result, tuple)
-        if result[2] not in self.losses:
+        name = str(result[2])
+        if name not in self.losses:
             raise ValueError(
                 f"The task function returned the loss {result[2]!r}; expected one of "
                 f"{sorted(self.losses)}, the names that loss={{...}} gives."
             )
-        return Result(result[0], result[1], self.losses[result[2]])
+        return Result(result[0], result[1], self.losses[name])
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def losses_of(given: object) -> Losses:
         return GivenLoss()
     if isinstance(given, OneLoss | LossByName | GivenLoss):
         return given
-    if isinstance(given, Mapping) and given and given.get("name") not in LOSSES:
+    if isinstance(given, Mapping) and given and not has_loss_name(given):
         return LossByName({str(name): loss_of(one) for name, one in given.items()})
     return OneLoss(loss_of(given))
 

@@ -70,6 +70,7 @@ def measured(graph: Graph, metrics: Sequence[Metric]) -> TaskMeasured:
 def _rows(graph: Graph) -> tuple[Tensor, Tensor] | tuple[None, None]:
     """Return the predictions `[Q, ways]` and their targets, if metrics of them are known.
 
+    Samples of classes that do not count, such as those with an ignored label, are left out.
     The targets of a classification may be class probabilities, of which none is known, and those of
     a loss of the user's may be anything.
     """
@@ -78,6 +79,8 @@ def _rows(graph: Graph) -> tuple[Tensor, Tensor] | tuple[None, None]:
         return None, None
     if kind.classifies == targets.is_floating_point():
         return None, None
+    if kind.classifies:
+        return kind.counted(graph.predictions, targets)
     return kind.rows(graph.predictions), targets
 
 

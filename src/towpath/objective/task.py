@@ -142,11 +142,11 @@ def forward(
 
 
 def _accuracy(predicted: Predicted, predictions: Tensor, dtype: torch.dtype) -> Tensor | None:
-    """Return the accuracy of a task with labels; None for any other task."""
+    """Return the accuracy of a task with labels, NaN if none counts; None for any other task."""
     kind, targets = predicted.kind, predicted.targets
     if kind is None or targets is None or not kind.classifies or targets.is_floating_point():
         return None
-    return hits(kind.rows(predictions), targets).to(dtype).mean()
+    return hits(*kind.counted(predictions, targets)).to(dtype).mean()
 
 
 @torch.no_grad()

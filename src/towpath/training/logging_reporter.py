@@ -67,6 +67,8 @@ class LoggingReporter:
     def __init__(self, other: Reporter, folder: Path, loggers: Sequence[Logger]) -> None:
         self.other, self.folder, self.loggers = other, folder, loggers
         self._begun: list[Logger] = []
+        self._failed: list[Logger] = []
+        """those that began and failed later: nothing is logged to them any more"""
         self._finished = False
 
     def began(self, setup: Setup, step: int) -> None:
@@ -124,10 +126,22 @@ class LoggingReporter:
         self.other.ended(summary)
 
     def close(self) -> None:
-        """Close the loggers, whether or not the run has ended."""
-        for logger in self._begun:
-            logger.close(self._finished)
+        """Close the loggers, whether or not the run has ended.
+
+        Those that failed are closed as well, because they may hold files or threads, and one that
+        cannot be closed does not keep the others open.
+        """
+        for logger in (*self._begun, *self._failed):
+            try:
+                logger.close(self._finished)
+            except Exception as error:  # noqa: BLE001 - any library's errors
+                log.warning(
+                    "%s could not be closed (%s): what it logged last may be missing there.",
+                    type(logger).__name__,
+                    one_line(error),
+                )
         self._begun.clear()
+        self._failed.clear()
 
     def _log(self, values: Mapping[str, float], step: int) -> None:
         """Log the values; a tracker that fails in between does not cost the training."""
@@ -136,6 +150,7 @@ class LoggingReporter:
                 logger.log(values, step)
             except Exception as error:  # noqa: BLE001 - any library's errors
                 self._begun.remove(logger)
+                self._failed.append(logger)
                 log.warning(
                     "%s failed at step %d (%s): training goes on without it.",
                     type(logger).__name__,

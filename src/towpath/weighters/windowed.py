@@ -7,7 +7,8 @@
 A plan needs several mini-batches at once: a weight shows its effect on those that come after it.
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,7 +18,8 @@ from towpath.dynamics import Stepping
 from towpath.objective import Objective
 from towpath.validation import check_whole
 from towpath.weighters.plan import Plan
-from towpath.weighters.protocol import Weighter
+from towpath.weighters.protocol import Weighter, wants_judges
+from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.seeds import stage_seed
 
@@ -26,7 +28,7 @@ class Windowed:
     """Collects mini-batches; each time there are `horizon` of them, plans and trains on them.
 
     The model stays as it is until a window is complete, then takes all of its steps. What the
-    weighter remembers goes from window to window.
+    weighter remembers goes from window to window, and with `state_dict` through a restart.
 
     Args:
         weighter: decides the weights, such as `tp.TOW()`.
@@ -35,6 +37,8 @@ class Windowed:
         optimizer: its `torch.optim` object, or `tp.Stepping` of one.
         horizon: number of mini-batches that are planned together.
         seed: the seed of all randomness; each window has its own, derived from it.
+        judges: trusted tasks that are neither trained on nor targets, at least two, for a weighter
+            that judges by them, such as `tp.Race()`.
 
     Example:
         >>> import torch, towpath as tp
@@ -58,11 +62,13 @@ class Windowed:
         *,
         horizon: int = 5,
         seed: int = 0,
+        judges: Sequence[Any] = (),
     ) -> None:
         check_whole("Windowed", "horizon", horizon, 1)
+        _check_judges(weighter, judges)
         self.weighter, self.objective = weighter, objective
         self.model, self.optimizer = model, optimizer
-        self.horizon, self.seed = horizon, seed
+        self.horizon, self.seed, self.judges = horizon, seed, list(judges)
         self.windows = 0
         """number of windows that were planned"""
         self._tasks: list[list[Any]] = []
@@ -99,6 +105,45 @@ class Windowed:
             self._targets.append(list(targets))
         return self.finish() if len(self._tasks) == self.horizon else plan
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a restarted loop needs beside the model's and the optimiser's states.
+
+        It is of plain numbers, words, lists and dictionaries, with tensors where the weighter keeps
+        some (`tp.Race`), and of the tasks that wait for their window, as they were passed. After
+        `finish()` none wait.
+        """
+        return {
+            "windows": self.windows,
+            "seed": self.seed,
+            "memory": copy.deepcopy(self._memory),
+            "tasks": [list(tasks) for tasks in self._tasks],
+            "targets": [list(targets) for targets in self._targets],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where another loop with the same weighter and horizon was.
+
+        Args:
+            state: what `state_dict` of that loop returned.
+        """
+        expected = set(self.state_dict())
+        if set(state) != expected:
+            raise ValueError(
+                f"Windowed found a state with the entries {sorted(state)}; expected "
+                f"{sorted(expected)}, as Windowed.state_dict() returns them."
+            )
+        waiting = len(state["tasks"])
+        if waiting >= self.horizon:
+            raise ValueError(
+                f"Windowed found {waiting} waiting mini-batches in the state, which horizon="
+                f"{self.horizon} would have trained on; expected fewer than the horizon. Make it "
+                "with the horizon of the loop that was saved."
+            )
+        self.windows, self.seed = int(state["windows"]), int(state["seed"])
+        self._memory = copy.deepcopy(state["memory"])
+        self._tasks = [list(tasks) for tasks in state["tasks"]]
+        self._targets = [list(targets) for targets in state["targets"]]
+
     def finish(self) -> Plan | None:
         """Train on the mini-batches that wait, however few; return the plan, None without any."""
         if not self._tasks:
@@ -106,16 +151,31 @@ class Windowed:
         # first, so that a window that cannot be planned is not in the way of the next ones
         tasks, targets = self._tasks, self._targets
         self._tasks, self._targets = [], []
-        plan = self.weighter.plan(
-            self.objective,
-            self.model,
-            self.optimizer,
-            tasks,
-            targets=targets or None,
-            state=self._memory,
-            seed=stage_seed(self.seed, self.windows),
-        )
+        asked: dict[str, Any] = {
+            "targets": targets or None,
+            "state": self._memory,
+            "seed": stage_seed(self.seed, self.windows),
+        }
+        if wants_judges(self.weighter):  # no other weighter has a parameter for them
+            asked["judges"] = self.judges
+        plan = self.weighter.plan(self.objective, self.model, self.optimizer, tasks, **asked)
         self.windows += 1
         plan.apply_(self.model, self.optimizer)
         self._memory = plan.weighter_state
         return plan
+
+
+def _check_judges(weighter: Weighter, judges: Sequence[Any]) -> None:
+    """Raise a ValueError if a weighter cannot judge by these tasks, or would not."""
+    name = type(weighter).__name__
+    if wants_judges(weighter) and len(judges) < ENOUGH_JUDGES:
+        raise ValueError(
+            f"Windowed found {len(judges)} tasks for {name} to judge by, with which it would never "
+            f"choose; expected at least {ENOUGH_JUDGES}, better 10. Pass trusted tasks that are "
+            "not trained on as judges=[...]."
+        )
+    if len(judges) and not wants_judges(weighter):
+        raise ValueError(
+            f"Windowed found judges for a weighter that asks none ({name}); expected them with one "
+            "such as tp.Race() only. Leave judges out, or pass trusted tasks as targets of a step."
+        )
