@@ -204,6 +204,14 @@ class OwnDynamics(ABC, Generic[R]):
     def slot_names(self) -> tuple[str, ...]:
         """The moments' names in torch's state, in the order of `State.slots`."""
 
+    @abstractmethod
+    def step(self, state: State, gradient: Tensor) -> State:
+        """Return the state after one step on the gradient `[P]`."""
+
+    @abstractmethod
+    def linearise(self, state: State, gradient: Tensor) -> Linearisation:
+        """Return the Jacobians of `step` at this state and gradient `[P]`."""
+
     def initial(self, x: Tensor) -> State:
         """Return the state at the parameters `x [P]` before the first step: zero moments."""
         slots = tuple(torch.zeros_like(x) for _ in self.slot_names)
