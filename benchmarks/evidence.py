@@ -16,8 +16,9 @@ from PIL import Image
 
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.index import HEADLINE, index, pictures
+from benchmarks.index import HEADLINE, agreements, headline, index
 from benchmarks.results import Finished, page, remerge
+from benchmarks.trust_page import write_trust_page
 from towpath import data
 from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
@@ -65,9 +66,12 @@ def write(folder: Path, names: list[str]) -> None:
             words = experiment.words(Path(name))
             found[name] = Finished(folder / name, name, experiment.about, words, experiment.column)
             page(found[name])
-    if HEADLINE.noisy in found and HEADLINE.clean in found:
-        pictures(found[HEADLINE.noisy], found[HEADLINE.clean])
+    if HEADLINE.noisy[0] in found and HEADLINE.clean[0] in found:
+        agreements(found[HEADLINE.noisy[0]], found[HEADLINE.clean[0]])
+    if HEADLINE.noisy[1] in found:
+        headline(found[HEADLINE.noisy[1]])
     write_any_shot_page()
+    write_trust_page()
     index()
 
 

@@ -16,7 +16,7 @@ CONTESTANTS = (
     "tow-targets,tow-targets-fast,oracle"
 )
 SHORT = "uniform,exploitation,tow-targets,oracle"
-OURS = {"race", "auto", "kinds"}
+OURS = {"race", "auto", "kinds", "evidence", "evidence-easy"}
 RIVALS = ",".join(
     [n for n in WEIGHTERS if not n.startswith("tow") and n not in OURS]
     + ["tow-targets", "tow-targets-fast"]

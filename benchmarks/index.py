@@ -21,9 +21,13 @@ from towpath.weighters.sets import REFEREES
 
 README = Path("README.md")
 BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
-TABLES = {"any-shot-rows": "the paper's any-shot table, row by row, in a shorter form"}
+TABLES = {
+    "any-shot-rows": "the paper's any-shot table, row by row, in a shorter form",
+    "trust": "what `auto` must reach in every setting, and what it reached",
+    "why": "why the paper's cost does not beat uniform weights, window by window",
+}
 """pages that are made of other pages"""
-PANELS = ("uniform", "mixture", "tow-targets", "oracle")
+PANELS = ("uniform", "exploitation", "mixture", "auto", "oracle")
 """the panels of the README's picture"""
 
 
@@ -31,12 +35,15 @@ PANELS = ("uniform", "mixture", "tow-targets", "oracle")
 class Headline:
     """The pages whose figures stand side by side in the project's README."""
 
-    noisy: str
-    clean: str
-    shifted: str
+    noisy: tuple[str, str]
+    """the rules of the literature, and `auto`, on the same tasks and seeds"""
+    clean: tuple[str, str]
+    shifted: tuple[str, str]
 
 
-HEADLINE = Headline("rivals-40", "rivals-0", "rivals-zipf")
+HEADLINE = Headline(
+    ("rivals-40", "trust-40"), ("rivals-0", "trust-0"), ("rivals-zipf", "trust-zipf")
+)
 
 
 class Written:
@@ -107,9 +114,12 @@ def index() -> None:
     if reading.exists():
         lines += ["", reading.read_text().strip()]
     (DOCS / "README.md").write_text("\n".join(lines) + "\n")
-    chosen = [pages.get(n) for n in (HEADLINE.noisy, HEADLINE.clean, HEADLINE.shifted)]
-    if all(chosen):
-        _readme([page for page in chosen if page])
+    columns = [
+        [pages[name] for name in names if name in pages]
+        for names in (HEADLINE.noisy, HEADLINE.clean, HEADLINE.shifted)
+    ]
+    if all(columns):
+        _readme(columns)
 
 
 def _rows(done: Written, test: str) -> list[str]:
@@ -125,39 +135,41 @@ def _rows(done: Written, test: str) -> list[str]:
     return lines
 
 
-def _readme(pages: list[Written]) -> None:
-    """Write what a referee will ask for, in the three settings, into the project's README."""
+def _readme(columns: list[list[Written]]) -> None:
+    """Write what a referee will ask for, in the three settings, into the project's README.
+
+    Args:
+        columns: for each setting its pages; a weighter's figures are those of the first that has
+            it.
+    """
     titles = ("40% wrong labels", "no wrong labels", "Zipf alphabets")
     heads = " | ".join(f"{title} | minus uniform" for title in titles)
     rows = [f"| weighter | {heads} |", "|" + "---|" * (1 + 2 * len(titles))]
-    shown = [
-        label for label in (*REFEREES, "auto") if any(page.scores.get(label) for page in pages)
-    ]
-    for label in shown:
+    for label in (*REFEREES, "evidence", "auto"):
         cells = [label]
-        for page in pages:
-            there = bool(page.scores.get(label))
-            test = page.tests[0]
-            cells += (
-                [page.accuracy(label, test), page.change(label, test, each=False)]
-                if there
-                else ["-", "-"]
-            )
-        rows.append(f"| {' | '.join(cells)} |")
+        for pages in columns:
+            page = next((one for one in pages if one.scores.get(label)), None)
+            if page is None:
+                cells += ["-", "-"]
+            else:
+                test = page.tests[0]
+                cells += [page.accuracy(label, test), page.change(label, test, each=False)]
+        if any(cell != "-" for cell in cells[1:]):
+            rows.append(f"| {' | '.join(cells)} |")
     text = README.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     README.write_text(f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}")
 
 
-def pictures(noisy: Finished, clean: Finished) -> None:
-    """Draw the weights of wrong and clean tasks, and the agreement of the trusted tasks."""
-    write_weights(DOCS / "headline.png", noisy.folder, noisy.result, PANELS)
-    _agreements(noisy, clean)
+def headline(noisy: Finished) -> None:
+    """Draw the README's picture: the weights of wrong and of clean tasks while training."""
+    shown = [label for label in PANELS if noisy.runs(label)]
+    write_weights(DOCS / "headline.png", noisy.folder, noisy.result, shown)
 
 
-def _agreements(noisy: Finished, clean: Finished) -> None:
-    """The distribution of the agreement over windows, with wrong labels and without."""
+def agreements(noisy: Finished, clean: Finished) -> None:
+    """Draw the distribution of the agreement over windows, with wrong labels and without."""
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot()
     edges = [i / 20 for i in range(-20, 21)]

@@ -101,9 +101,13 @@ def any_arm(name: str) -> bool:
     return name != RULES.baseline
 
 
-def mixture(name: str) -> bool:
-    """Whether the mixture leads."""
-    return name == "mixture"
+ONE = ARMS[-1]
+"""the arm that differs from the others where only one does"""
+
+
+def that_arm(name: str) -> bool:
+    """Whether the one arm that differs leads."""
+    return name == ONE
 
 
 def all_arms(gain: float) -> dict[str, float]:
@@ -137,12 +141,12 @@ def main(count: int = 2000) -> None:
         long(f"{named}, all arms -1, three heats: any", any_arm, all_arms(-0.01))
         for gain in (-0.01, 0.03, 0.05):
             text = f"{named}, one arm {100 * gain:+.0f}, three heats: that arm"
-            long(text, mixture, {"mixture": gain})
+            long(text, that_arm, {ONE: gain})
         for gain in (-0.01, -0.03):
-            later = {"mixture": turns_after_the_first_heat(gain)}
-            long(f"{named}, one arm +5, later {100 * gain:+.0f}: that arm", mixture, later)
-        turned = {"mixture": TURNS_AFTER_HALF_TIME}
-        line(f"{named}, one arm +10, -10 after half-time: that arm", mixture, turned, noise=noise)
+            later = {ONE: turns_after_the_first_heat(gain)}
+            long(f"{named}, one arm +5, later {100 * gain:+.0f}: that arm", that_arm, later)
+        turned = {ONE: TURNS_AFTER_HALF_TIME}
+        line(f"{named}, one arm +10, -10 after half-time: that arm", that_arm, turned, noise=noise)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ ORDER = [
     "distributed",
     "losses",
     "metrics",
+    "label_evidence",
     "theory",
     "data",
     "backbones",

@@ -118,3 +118,13 @@ def test_the_audit_of_the_page_finds_the_wrong_assays(done):
         files = row["files"].split("; ")
         assert len(files) == 24
         assert all(re.fullmatch(r"C\d{3}", file) for file in files)
+
+
+def test_the_audit_of_a_steered_run_chooses_by_itself_as_the_page_says(done):
+    found = audit(RunFolder.open(done / "runs" / "steered").records())
+    assert found is not None
+    assert found.signal.name == "weights"
+    assert [signal.name for signal in found.rivals] == ["losses"]
+    assert (found.class_signal.name == "losses") == ("ranked by losses" in found.class_reason)
+    said = " ".join(PAGE.read_text().split())
+    assert "ranks assays by weights or by losses, whichever tell them apart better" in said

@@ -11,6 +11,7 @@ def test_what_cannot_be_compared_is_refused_and_leaves_nothing(here, capsys):
     compare = ["compare", "tiny.yaml", "--out", "both"]
     assert "found no weighter" in refused([*compare, "--weighters", ","], capsys)
     assert "found no seed" in refused([*compare, "--weighters", "tow", "--seeds", ","], capsys)
+    assert "Did you mean 'referee'?" in refused([*compare, "--weighters", "referees"], capsys)
     said = refused([*compare, "--weighters", "tow", "--engine", "rey"], capsys)
     assert "Did you mean 'ray'?" in said
     said = refused([*compare, "--weighters", "tow", "--seeds", "-1"], capsys)

@@ -71,10 +71,29 @@ def test_a_comparison_says_the_time_of_every_weighter_and_of_all(here, capsys):
     assert files(here) == before
 
 
-@pytest.mark.parametrize("command", ["train", "compare --weighters uniform"])
+COMMANDS = ["train", "compare --weighters uniform"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_what_would_be_refused_is_refused_now(here, capsys, command):
+    words = [*command.split(), "tiny.yaml", "--dry-run"]
+    assert "shots and query need 51" in refused([*words, "--episodes.shots", "49"], capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_folder_that_is_taken_is_only_told_of(here, capsys, command):
     (here / "taken").mkdir()
     (here / "taken" / "note.txt").write_text("mine")
-    words = [*command.split(), "tiny.yaml", "--dry-run"]
-    assert "exists and is not empty" in refused([*words, "--out", "taken"], capsys)
-    assert "shots and query need 51" in refused([*words, "--episodes.shots", "49"], capsys)
+    words = [*command.split(), "tiny.yaml", "--dry-run", "--out", "taken"]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "It would be refused there: The folder taken exists and is not empty" in said
+    assert main([*words, "--json"]) == 0
+    assert "exists and is not empty" in json.loads(capsys.readouterr().out)["refused"]
+
+
+def test_loggers_are_checked(here, capsys):
+    words = ["train", "tiny.yaml", "--dry-run", "--logger"]
+    said = refused([*words, "tensorbord"], capsys)
+    assert "--logger is 'tensorbord'" in said
+    assert "Did you mean 'tensorboard'?" in said

@@ -83,10 +83,12 @@ def test_rows_without_an_id_are_called_by_their_line(place, here):
     ]
 
 
-def test_examples_without_a_target_are_not_used(place, here):
+def test_examples_without_a_target_are_not_used_and_counted(place, here, capsys):
     some = [str(v) if i % 2 else "" for i, v in enumerate(ACTIVE)]
     examples(some)
     found = predicted(place / "classes")
+    told = f"{some.count('')} rows of few.csv have no value in column 'target' and are left out"
+    assert told in " ".join(capsys.readouterr().out.split())
     write_rows(
         Path("few.csv"),
         ["compound", *FEATURES, "target"],
@@ -143,7 +145,9 @@ def test_empty_feature_cells_are_filled_in_and_counted(place, here, capsys):
     assert "few.csv" not in said
 
 
-def test_a_file_with_the_one_column_that_features_are_computed_of_is_enough(tmp_path, monkeypatch):
+def test_a_file_with_the_one_column_that_features_are_computed_of_is_enough(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     utterances = [f"order {i} now" if i % 2 else f"cancel {i} please" for i in range(80)]
     rows = [[text, f"shop {i // 2 % 6}", i % 2] for i, text in enumerate(utterances)]
@@ -154,6 +158,11 @@ def test_a_file_with_the_one_column_that_features_are_computed_of_is_enough(tmp_
     write_rows(Path("new.csv"), ["utterance"], [["order now"], ["cancel, please"]])
     found = predicted(tmp_path / "run")
     assert [row["row"] for row in found] == ["line 2", "line 3"]
+    capsys.readouterr()
+    write_rows(Path("few.csv"), ["utterance", "task", "target"], [*rows, ["", "shop 1", 1]])
+    assert predicted(tmp_path / "run") == found
+    told = " ".join(capsys.readouterr().out.split())
+    assert "1 row of few.csv has no features and is left out" in told
 
 
 def test_a_feature_is_not_taken_for_the_target(tmp_path, monkeypatch):

@@ -1,9 +1,13 @@
 """`towpath recipes`: what is shipped is listed, shown as it is, and copied once."""
 
+import json
 from pathlib import Path
+
+import pytest
 
 from tests.refusal import refused
 from towpath.cli.main import main
+from towpath.weighters import WEIGHTERS
 
 
 def test_recipes_are_listed_shown_and_copied(tmp_path, monkeypatch, capsys):
@@ -26,6 +30,23 @@ def test_the_fields_of_a_section_or_of_a_component_are_told(capsys):
     shown = capsys.readouterr().out
     assert "number of inner steps" in " ".join(shown.replace("│", " ").split())
     assert "training.steps" not in shown
+
+
+@pytest.mark.parametrize("name", WEIGHTERS)
+def test_the_fields_of_every_weighter_are_told(name, capsys):
+    assert main(["recipes", "fields", name]) == 0
+    told = capsys.readouterr().out
+    assert f"weighter: {name}" in told or f"{name} has no options" in told
+
+
+def test_a_preset_has_all_options_of_its_class_with_its_own_defaults(capsys):
+    assert main(["recipes", "fields", "auto", "--json"]) == 0
+    auto = json.loads(capsys.readouterr().out)["fields"]
+    assert {"weighter.rules", "weighter.looks"} <= {one["name"] for one in auto}
+    assert main(["recipes", "fields", "tow-auto", "--json"]) == 0
+    own = {one["name"]: one for one in json.loads(capsys.readouterr().out)["fields"]}
+    assert own["weighter.beta"]["default"] == "auto"
+    assert "weighter.iterations" in own
 
 
 def test_fields_of_nothing_are_refused_with_the_nearest_section(capsys):

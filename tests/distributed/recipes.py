@@ -83,6 +83,11 @@ RULES: dict[str, dict[str, Any]] = {
         )
     },
     "mixture": {"weighter": {"name": "mixture", "warmup": 0}},
+    "evidence": {
+        "weighter": {"name": "evidence", "least": 2, "apart": 0.0},
+        "episodes": {**TINY["episodes"], "label_noise": 0.4},
+    },
+    "evidence-easy": {"weighter": {"name": "evidence-easy", "least": 2, "apart": 0.0}},
     "oracle": {
         "weighter": {"name": "oracle"},
         "episodes": {**TINY["episodes"], "label_noise": 0.4},
@@ -101,6 +106,10 @@ RULES: dict[str, dict[str, Any]] = {
     # plans about a rule's weights
     "about a rule": {
         "weighter": {"name": "tow-targets", "nominal": {"name": "mixture", "warmup": 0}},
+        "trusted": TRUSTED,
+    },
+    "tow-evidence": {
+        "weighter": {"name": "tow-evidence", "nominal": {"name": "evidence", "least": 2}},
         "trusted": TRUSTED,
     },
     "about a rule with targets": {

@@ -4,6 +4,7 @@ import copy
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -391,6 +392,15 @@ def test_mistakes_are_answered_with_the_remedy():
         MAML(model, inner_lr=-1)
     with pytest.raises(ValueError, match="Found adaptation_steps=-2; expected 0 or more"):
         MAML(model, adaptation_steps=-2)
+
+
+@pytest.mark.parametrize("steps", [2.5, 2.0, True, "2"])
+@pytest.mark.parametrize("name", ["adaptation_steps", "test_steps"])
+def test_a_number_of_inner_steps_that_is_not_whole_is_refused(name, steps):
+    model = MLP(4, 3, (5,))
+    with pytest.raises(ValueError, match=rf"Found {name}={steps!r}; expected a whole number"):
+        MAML(model, **{name: steps})
+    assert MAML(model, **{name: np.int64(2)}).test_steps == 2
 
 
 def test_registry_names_every_learner():

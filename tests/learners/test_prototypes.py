@@ -107,3 +107,9 @@ def test_impossible_support_sets_are_refused_with_the_remedy(learner):
         learner.adapt(params, task.support_x[present], task.support_y[present])
     with pytest.raises(ValueError, match=r"float64 support targets; expected integer labels"):
         learner(params, regression())
+    with pytest.raises(ValueError, match=r"support labels of shape \[4, 1\].*shape \[4\].*reshape"):
+        learner.adapt(params, task.support_x, task.support_y[:, None])
+    with pytest.raises(ValueError, match=r"support labels of shape \[4, 3\].*shape \[4\].*argmax"):
+        learner.adapt(params, task.support_x, nn.functional.one_hot(task.support_y))
+    with pytest.raises(ValueError, match=r"Found the support label -1; expected labels 0..ways-1"):
+        learner.adapt(params, task.support_x, task.support_y - 1)

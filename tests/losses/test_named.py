@@ -120,6 +120,27 @@ def test_targets_that_do_not_suit_are_refused_with_a_remedy(name, outputs, targe
 
 
 @pytest.mark.parametrize("name", ["cross_entropy", "nll"])
+@pytest.mark.parametrize(
+    ("labels", "shape", "remedy"),
+    [
+        (LABELS[:, None], r"\[5, 1\]", r"labels\.reshape\(\[5\]\)"),
+        (torch.nn.functional.one_hot(LABELS), r"\[5, 4\]", r"labels\.argmax\(1\)"),
+        (LABELS[:3], r"\[3\]", "one label for each sample"),
+        (LABELS[0], r"\[\]", "one label for each sample"),
+    ],
+)
+def test_labels_of_another_shape_are_refused_with_the_shapes(name, labels, shape, remedy):
+    said = rf"labels of shape {shape} with outputs of shape \[5, 4\]; expected .*\[5\]\. .*{remedy}"
+    with pytest.raises(ValueError, match=said):
+        loss_of(name).value(OUTPUTS.log_softmax(1), labels)
+
+
+def test_a_single_vector_of_scores_has_one_label():
+    one = loss_of("cross_entropy").value(OUTPUTS[0], LABELS[0])
+    torch.testing.assert_close(one, torch.nn.functional.cross_entropy(OUTPUTS[0], LABELS[0]))
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "nll"])
 def test_the_classes_of_outputs_with_places_are_those_of_dimension_1(name):
     scores = torch.randn(2, 3, 5, generator=GENERATOR).log_softmax(1)
     labels = torch.zeros(2, 5, dtype=torch.long)

@@ -10,11 +10,11 @@ import towpath as tp
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP
 from towpath.distributed.ranks import Ranks
+from towpath.label_evidence import LABEL_EVIDENCE
 from towpath.learners import MAML, ProtoNet
 from towpath.losses import class_loss
 from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, METRICS, R2, RMSE, ROC_AUC
 from towpath.objective.measuring import TaskMeasured, shared
-from towpath.training.label_evidence import LABEL_EVIDENCE
 
 ALL = list(METRICS.values())
 

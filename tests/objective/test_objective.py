@@ -15,6 +15,7 @@ from tests.oracles.compare import assert_close
 from tests.oracles.curvature import hessian
 from tests.oracles.torch_training import network, objective_of, with_optimiser
 from tests.oracles.training import flat, parameters, random_tasks
+from towpath.label_evidence import LABEL_EVIDENCE
 from towpath.objective import CURVATURES, Curvature
 
 ONES = torch.ones(1, 3, dtype=torch.float64)
@@ -194,3 +195,46 @@ def test_a_parameter_that_one_task_does_not_use_has_no_gradient_there():
     )
     assert_close(ours.gradients, torch.tensor([[4.0, 4.0], [2.0, 0.0]]), 1e-15)
     assert_close(ours.curvature, torch.tensor([[2.0, 2.0], [2.0, 0.0]]), 1e-15)
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_the_evidence_of_labels_comes_with_the_losses(gradients):
+    learner = tp.learners.ProtoNet(tp.backbones.MLP(4, None, hidden=(8,)))
+    generator = torch.Generator().manual_seed(4)
+    labels = torch.arange(3).repeat_interleave(4)
+    centres = 3 * torch.randn(3, 4, generator=generator)
+
+    def episode(right: bool) -> tp.Episode:
+        support = centres + torch.randn(3, 4, generator=generator)
+        query = centres[labels] + torch.randn(12, 4, generator=generator)
+        shuffled = labels[torch.randperm(12, generator=generator)]
+        return tp.Episode(support, torch.arange(3), query, labels if right else shuffled)
+
+    tasks = [episode(True), episode(False), episode(True)]
+    params = dict(learner.module.named_parameters())
+    objective = tp.Objective(learner)
+    said = objective.evaluate(params, tasks, skip={2}, gradients=gradients)
+    measured = objective.measure(params, tasks, [LABEL_EVIDENCE])[LABEL_EVIDENCE]
+    assert said.evidence[:2].tolist() == pytest.approx(measured[:2], abs=1e-4)
+    assert bool(said.evidence[2].isnan()), "a task that was left out says nothing"
+    assert measured[0] > 3 > abs(measured[1])
+
+
+def test_tasks_of_a_loss_without_labels_have_no_evidence():
+    objective = tp.Objective.from_function(lambda params, task: (params["w"] - task).sum(), None)
+    said = objective.evaluate({"w": torch.ones(2)}, [torch.zeros(2)])
+    assert bool(said.evidence.isnan().all())
+
+
+def test_more_outputs_than_targets_have_no_evidence():
+    def fn(params, task):
+        x, y = task
+        return x @ params["w"], y  # a mean and a logarithm of a variance
+
+    def likelihood(outputs, targets):
+        mean, log = outputs.unbind(-1)
+        return ((mean - targets) ** 2 * (-log).exp() + log).mean()
+
+    objective = tp.Objective.from_function(fn, loss=likelihood)
+    said = objective.evaluate({"w": torch.ones(3, 2)}, [(torch.randn(5, 3), torch.randn(5))])
+    assert bool(said.evidence.isnan().all())

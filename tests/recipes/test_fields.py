@@ -78,7 +78,8 @@ def test_a_recipe_takes_every_field_with_its_default():
 
 @pytest.mark.parametrize("section", COMPONENTS)
 def test_every_option_of_every_component_is_listed(section):
-    presets = {"tow-auto", "tow-faithful", "tow-fast", "tow-targets", "tow-targets-fast", "auto"}
+    presets = {"tow-auto", "tow-faithful", "tow-fast", "tow-targets", "tow-targets-fast"}
+    presets |= {"tow-evidence", "evidence-easy", "auto"}
     for name, make in makers(section).items():
         told = {f.name for f in LISTED if f.component == name}
         taken = options_for(make, {}, section, leave_out=FOLLOWS[section]) if _free(make) else {}

@@ -326,7 +326,7 @@ def test_the_papers_set_says_what_was_not_run(comparison, tmp_path, capsys):
 
 
 def test_a_large_comparison_is_fast_and_small(tmp_path):
-    """5 weighters x 3 seeds x 5,000 records: under 10 s (of one core) and under 5 MB."""
+    """5 weighters x 3 seeds x 5,000 records: not much more than reading them, and under 5 MB."""
     path = synthetic.write_comparison(tmp_path / "c", 40, seeds=(0, 1, 2))
     for weighter in synthetic.WEIGHTERS:
         whole = tmp_path / f"{weighter}.jsonl"
@@ -336,8 +336,13 @@ def test_a_large_comparison_is_fast_and_small(tmp_path):
             target.unlink()
             target.hardlink_to(whole)
     began = time.process_time()
+    for records in path.glob("*/records.jsonl"):
+        for line in records.read_text().splitlines():
+            json.loads(line)
+    reading = time.process_time() - began  # the machine's speed at this moment
+    began = time.process_time()
     out = tmp_path / "report.html"
     write_report([path], out)
     spent = time.process_time() - began
-    assert spent < 10
+    assert spent < 5 * reading  # 3.2 was measured
     assert out.stat().st_size < 5e6

@@ -66,7 +66,7 @@ def test_the_picture_shows_every_arm_and_the_table_every_decision(study):
     assert [row[1] for row in rows] == [race.decision() for race in decisions]
     assert [row[2] for row in rows] == [race.reason() for race in decisions]
     ends = [row[0] for row in rows if "leads" in row[1]]
-    assert ends == ["16", "32"], "the steps at which the heats ended"
+    assert ends == ["16", "30"], "the steps at which the heats ended"
     assert not re.search("nan|inf", svg)
 
 

@@ -4,7 +4,8 @@ from towpath.recipes.component import Component
 from towpath.recipes.reading import read_recipe
 from towpath.recipes.recipe import Recipe
 from towpath.reports.differences import differences
-from towpath.reports.resolved import registered_weighter, resolved
+from towpath.reports.resolved import filled_in, registered_weighter, resolved
+from towpath.weighters.race.lineup import BASELINE, line_up
 
 
 def test_a_default_that_is_written_out_is_no_difference():
@@ -30,6 +31,21 @@ def test_the_users_own_data_have_the_defaults_of_their_loader():
     assert table["data.layout"] == "auto"
     assert "data.image_size" not in table
     assert "data.image_size" in resolved(Recipe.of({"data": {"name": "animals"}}))
+
+
+def shown_rules(recipe: Recipe) -> object:
+    weighter = filled_in(recipe)["weighter"]
+    assert isinstance(weighter, dict)
+    return weighter["rules"]
+
+
+def test_the_rules_of_a_race_are_a_list_of_names_that_a_recipe_may_have():
+    race = Recipe.of({"weighter": {"name": "auto"}})
+    assert shown_rules(race) == list(line_up())
+    assert next(iter(line_up())) == BASELINE
+    assert filled_in(Recipe.of(filled_in(race))) == filled_in(race)
+    given = ["uniform", "trim:keep=0.5"]
+    assert shown_rules(Recipe.of({"weighter": {"name": "race", "rules": given}})) == given
 
 
 def test_equal_values_are_equal_weighters_and_nobodys_is_none():

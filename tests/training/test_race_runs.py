@@ -22,8 +22,9 @@ from .forging import forge, header
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run, tiny
 
 RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus", "tow-targets"]
-RACE = {"name": "race", "rules": RULES, "first": 6, "length": 10, "looks": 5, "deals": 2}
-"""heats from step 6 to 16 and from step 24 to 32, in windows of two mini-batches"""
+RACE = {"name": "race", "rules": RULES, "first": 6, "spacing": 3.5, "length": 10}
+RACE |= {"looks": 5, "deals": 2}
+"""heats from step 6 to 16 and from step 22 to 28, in windows of two mini-batches"""
 TRUSTED = {"count": 9, "per_batch": 2}  # of which three judge
 
 
@@ -53,7 +54,7 @@ def stopped(path: Path, step: int) -> Path:
 
 
 # the checkpoints of every sixth step: before the first heat, in it, between two, in the second
-@pytest.mark.parametrize(("step", "in_a_heat"), [(8, False), (15, True), (21, False), (31, True)])
+@pytest.mark.parametrize(("step", "in_a_heat"), [(8, False), (15, True), (21, False), (27, True)])
 def test_a_race_that_was_killed_goes_on_to_the_bit(tmp_path, whole, step, in_a_heat):
     path = stopped(tmp_path / "run", step)
     assert bool(branches(path)) == in_a_heat
@@ -73,7 +74,7 @@ def test_every_decision_is_in_the_records(whole):
     found = races(whole)
     assert len(found) == 20
     ended = [race for race in found if race.get("ended")]
-    assert [found.index(race) for race in ended] == [7, 15]
+    assert [found.index(race) for race in ended] == [7, 13]
     assert [race["share"] for race in ended] == [0.05, 0.05], "of the level, by four arms"
     assert len(found[5]["dropped"]) == 2, "half of the four other arms"
     for race in ended:
@@ -243,7 +244,7 @@ def test_the_terminal_says_who_leads_at_the_end_of_a_heat(tmp_path, whole):
     lines = [line for line in said.getvalue().splitlines() if "lead" in line]
     ends = [race for race in races(whole) if race.get("ended")]
     assert len(lines) == len(ends) == 2
-    for line, step, race in zip(lines, (16, 32), ends, strict=True):
+    for line, step, race in zip(lines, (16, 28), ends, strict=True):
         assert line.startswith(f"step {step}: {race['leader']} ")
         assert "points on 3 judges, t = " in line
 

@@ -32,7 +32,7 @@ def test_a_memory_of_the_weighters_own_is_taken(weighter, memory):
         (tp.TOW(nominal=tp.Mixture()), {"rule": LOSSES}, "rule"),
         (tp.TOW(nominal=tp.Mixture()), {"nominal": {"step": 3, "rule": 7}}, "weighter_state 7"),
         (tp.Race(), {"rules": "none"}, "'none'"),
-        (tp.Race(), {"rules": {"mixture": {"step": 3, "rule": []}}}, "weighter_state []"),
+        (tp.Race(), {"rules": {"evidence": {"step": 3, "rule": []}}}, "weighter_state []"),
     ],
 )
 def test_a_forged_memory_is_named(weighter, memory, named):

@@ -112,6 +112,7 @@ def test_a_weighter_says_itself_whether_it_wants_targets():
     assert wanting == {
         *("kinds", "l2rw", "nested", "meta-weight-net", "mwl-maml", "alpha-maml", "auto-lambda"),
         *("doge", "opus", "pds", "ats", "tow-targets", "tow-targets-fast", "race", "auto"),
+        "tow-evidence",
     }
     for name in WEIGHTERS:
         assert prepare(tiny(name)).weighter.wants_targets == (name in wanting)

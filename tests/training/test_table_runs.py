@@ -180,6 +180,14 @@ def test_how_little_many_trusted_tasks_come_from_is_told(table):
     assert not any("trusted tasks are drawn" in note for note in without)
 
 
+def test_training_tasks_that_stand_in_for_trusted_ones_are_not_called_trusted(table):
+    listed = {"validation": ["ENZ_5"], "test": ["TOX_4", "TOX_5"]}
+    notes = prepare(assays(table, data={"splits": listed}, trusted={"count": 400})).notes
+    (note,) = [each for each in notes if "The 400 trusted tasks" in each]
+    assert " rows of 15 training tasks of the table, which names no tasks as trusted" in note
+    assert "data.splits.trusted" in note
+
+
 @pytest.mark.parametrize(
     "section", [{"data": {"mix": {"glyphs": 0.5}}}, {"test": {"also": ["glyphs"]}}]
 )

@@ -157,19 +157,20 @@ def test_a_weighter_that_uses_no_trust_checks_none(tmp_path):
     assert not read_run(run(tmp_path / "uniform", learning("uniform"))).trust
 
 
-@pytest.mark.parametrize("weighter", ["opus", "auto"])
-def test_training_is_uniform_once_most_trusted_tasks_are_doubted(weighter, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("weighter", "instead"), [("opus", "uniform"), ("auto", "evidence")])
+def test_trusted_tasks_are_not_used_once_most_are_doubted(weighter, instead, tmp_path, monkeypatch):
     everything = tuple(range(20))
     monkeypatch.setattr(trust_check, "doubted", lambda *_: everything)
     reporter = Noting()
     train(tmp_path / "whole", learning(weighter), reporter)
     ((step, note),) = reporter.notes
     assert step == 20
-    assert "20 of 20 trusted tasks are wrong or repeated. The weighter is uniform" in note
+    assert f"20 of 20 trusted tasks are wrong or repeated. The weighter is {instead}" in note
     lines = [line for line in records(tmp_path / "whole") if line["kind"] == "step"]
     later = [line["weights"] for line in lines if line["step"] > 20]
     assert len(later) == 4
-    assert all(weights == pytest.approx([1 / 7] * 7) for weights in later)
+    for weights in later:  # `evidence` drops none of these, whose labels are right, or hardly
+        assert weights == pytest.approx([1 / 7] * 7, abs=1e-6 if weighter == "opus" else 0.05)
     out = tmp_path / "stopped"
     with pytest.raises(Killed):
         train(out, learning(weighter), Stopping(22, Killed))
@@ -194,7 +195,7 @@ def test_trust_is_unusable_where_too_few_targets_or_judges_are_left():
     assert isinstance(auto.trusted, FixedTrusted)
     assert list(auto.trusted.judging_positions) == [6, 7, 8]
     one_left = still_usable(Trust(left_out=(7, 8)), auto.trusted, auto.weighter)
-    assert "only 1 trusted task of 3 can judge. The weighter is uniform" in one_left.unusable
+    assert "only 1 trusted task of 3 can judge. The weighter is evidence" in one_left.unusable
     assert not still_usable(Trust(left_out=(0, 8)), auto.trusted, auto.weighter).unusable
     opus = prepare(learning(count=3))
     assert isinstance(opus.trusted, FixedTrusted)

@@ -81,6 +81,7 @@ GENTLE: dict[str, dict[str, Any]] = {
     # these weigh equally while they warm up
     "trim": {"warmup": 0},
     "mixture": {"warmup": 0},
+    "evidence": {"least": 2, "apart": 0.0},
     "fine-tune": {"after": 1},
     # at the published rates these move by less than what the first test asks for
     "tr-maml": {"rate": 0.01},

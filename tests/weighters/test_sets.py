@@ -1,5 +1,7 @@
 """Named sets of weighters, as far as a recipe can run them."""
 
+import pytest
+
 from towpath.weighters import WEIGHTERS
 from towpath.weighters.sets import REFEREES, expanded
 
@@ -17,3 +19,19 @@ def test_sets_of_weighters_leave_out_what_the_recipe_cannot_give():
     assert given[:2] == words[:2]
     assert given.count("uniform") == 1
     assert given[-1] == "oracle"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("refere", "referee"), ("al", "all"), ("unifrom", "uniform")]
+)
+def test_a_misspelt_word_is_answered_with_the_nearest_weighter_or_set(word, meant):
+    with pytest.raises(ValueError, match=rf"'{word}'.*sets all and referee.*'{meant}'\?") as said:
+        expanded(["tow", word], trusted=True, mislabelled=True)
+    assert all(name in str(said.value) for name in WEIGHTERS)
+
+
+@pytest.mark.parametrize(
+    "word", ["my_rules:Mine", "mine.rules.Mine", "m.rules:Mine:k=1", "tow:k=1"]
+)
+def test_a_class_of_the_users_and_options_are_not_looked_at_here(word):
+    assert expanded([word], trusted=True, mislabelled=True) == [word]

@@ -59,6 +59,19 @@ def test_targets_come_with_their_mini_batches():
     assert plan.agreement is not None
 
 
+def test_one_task_in_place_of_a_list_of_tasks_is_refused():
+    model, optimizer = with_optimiser("sgd")
+    loop = windowed(tp.Uniform(), model, optimizer, horizon=2)
+    (tasks,) = random_tasks(0, M)
+    with pytest.raises(ValueError, match=r"tasks of Windowed.step is a tuple .* one task"):
+        loop.step(tasks[0])
+    with pytest.raises(ValueError, match=r"targets of Windowed.step is a tuple .* one task"):
+        loop.step(tasks, targets=tasks[0])
+    with pytest.raises(ValueError, match=r"judges is a tuple .* one task"):
+        raced(judges=tasks[0])
+    assert loop.pending == 0
+
+
 def test_a_mini_batch_of_another_size_begins_a_window_of_its_own():
     model, optimizer = with_optimiser("sgd")
     loop = windowed(tp.Uniform(), model, optimizer, horizon=4)
@@ -67,6 +80,30 @@ def test_a_mini_batch_of_another_size_begins_a_window_of_its_own():
     loop.step(second)
     assert loop.step(small).weights.shape == (2, M)
     assert loop.pending == 1
+
+
+def test_sizes_that_change_every_time_are_refused_because_nothing_would_be_planned():
+    model, optimizer = with_optimiser("sgd")
+    loop = windowed(tp.TOW(), model, optimizer, horizon=4)
+    *first, last = random_tasks(0, 3, 2, 3, 2)
+    for tasks in first:
+        loop.step(tasks)
+    with pytest.raises(ValueError, match=r"mini-batches of 3, 2, 3 tasks.*nothing to plan"):
+        loop.step(last)
+    rule = windowed(tp.Exploitation(), model, optimizer, horizon=4)  # needs no window
+    aimed = windowed(tp.TOW.towards_targets(), model, optimizer, horizon=4)
+    for tasks in random_tasks(0, 3, 2, 3, 2, 3):
+        rule.step(tasks)
+        aimed.step(tasks, targets=tasks[:2])
+    assert rule.windows == aimed.windows == 4
+
+
+def test_a_smaller_last_mini_batch_of_every_epoch_is_no_reason_to_refuse():
+    model, optimizer = with_optimiser("sgd")
+    loop = windowed(tp.TOW(), model, optimizer, horizon=4)
+    plans = [loop.step(tasks) for tasks in random_tasks(0, *[3, 3, 2] * 5)]
+    made = [len(plan.weights) for plan in plans if plan is not None]
+    assert made == [2, 1] * 4 + [2]
 
 
 def test_a_window_that_cannot_be_planned_is_not_in_the_way_of_the_next():

@@ -23,7 +23,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "FOLDER": (FOLDERS,),
     "DIR": (FOLDERS,),
     "FILE": (FILES,),
-    "A,B": ("@weighters",),
+    "A,B": ("@weighters", "all", "referee"),
     "SECTION": ("@sections",),
 }
 """what the values of arguments are, by the word that the help shows for them"""
@@ -93,12 +93,12 @@ def known_names() -> dict[str, tuple[str, ...]]:
     from towpath.data.registry import SETS
     from towpath.learners import LEARNERS
     from towpath.recipes import shipped_recipes
-    from towpath.recipes.fields import recipe_fields
+    from towpath.recipes.fields import component_names, recipe_fields
     from towpath.recipes.optimizers import OPTIMIZERS
     from towpath.weighters.registry import WEIGHTERS
 
     listed = recipe_fields()
-    components = [one.component for one in listed if " " not in one.component]
+    components = [name for name in component_names() if " " not in name]
     sections = [one.name.partition(".")[0] for one in listed if "." in one.name]
     return {
         "@recipes": tuple(shipped_recipes()),
@@ -107,7 +107,7 @@ def known_names() -> dict[str, tuple[str, ...]]:
         "@learners": tuple(LEARNERS),
         "@optimizers": tuple(OPTIMIZERS),
         "@sets": tuple(SETS),
-        "@sections": tuple(sorted({*sections, *components} - {"", "probes[]"})),
+        "@sections": tuple(sorted({*sections, *components} - {"probes[]"})),
         "@fields": tuple(
             dict.fromkeys(f"--{o.name}" for o in listed if "." in o.name and "[" not in o.name)
         ),

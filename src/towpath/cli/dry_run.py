@@ -1,7 +1,8 @@
 """`--dry-run`: what a run or a comparison would do and take, without a run folder being written.
 
 The data are loaded and one mini-batch is measured, as before every training; so what would be
-refused then is refused now. Only the decoded copy of a data set may be new afterwards: it is a
+refused then is refused now, but for a folder that is taken: nothing is written into it, so this is
+only told. Only the decoded copy of a data set may be new afterwards: it is a
 cache that the next command would make.
 """
 
@@ -19,6 +20,7 @@ from towpath.cli.output import print_json
 from towpath.distributed.launch import launched
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.recipes.recipe import Recipe
+from towpath.recipes.typed import RecipeError
 from towpath.reports.resolved import filled_in
 from towpath.runs.comparison_spec import ComparisonSpec
 from towpath.runs.folder import refuse_existing
@@ -79,25 +81,25 @@ def show_run(console: Console, out: Path, recipe: Recipe, call: Invocation, as_j
 
     Args:
         console: where it is shown.
-        out: the folder that the run would be in; one that is taken is refused, as by training.
+        out: the folder that the run would be in; if it is taken, that is told.
         recipe: the recipe.
         call: how the command was called.
         as_json: whether to print one JSON document instead.
     """
     with launched(recipe.device) as ranks:
-        ranks.first(lambda: refuse_existing(out))
         forecast = Forecast.of(recipe, call, ranks)
     resolved = filled_in(recipe)
     if as_json:
         data: dict[str, Json] = {**forecast.data}
         expected = forecast.expected
-        print_json({"folder": str(out), "recipe": resolved, "data": data, "expected": expected})
+        place = _place(out)
+        print_json({**place, "recipe": resolved, "data": data, "expected": expected})
         return
     _show_recipe(console, resolved, forecast)
     say(console, f"expected: {cost_text(forecast.cost)}")
     if forecast.cost.note:
         say(console, forecast.cost.note)
-    say(console, f"Nothing was written; the run would be in {out}")
+    _say_place(console, out, "the run")
 
 
 def show_comparison(
@@ -107,12 +109,11 @@ def show_comparison(
 
     Args:
         console: where it is shown.
-        spec: what would be compared; a folder that is taken is refused.
+        spec: what would be compared; if its folder is taken, that is told.
         call: how the command was called.
         as_json: whether to print one JSON document instead.
         jobs: how many runs there would be at a time.
     """
-    refuse_existing(spec.path)
     forecasts = {
         one.label: Forecast.of(replace(spec.recipe, weighter=one.component), call)
         for one in spec.contestants
@@ -126,7 +127,7 @@ def show_comparison(
         data: dict[str, Json] = {**first.data}
         print_json(
             {
-                "folder": str(spec.path),
+                **_place(spec.path),
                 "recipe": resolved,
                 "data": data,
                 "seeds": list(spec.seeds),
@@ -144,7 +145,29 @@ def show_comparison(
     )
     if first.cost.note:
         say(console, first.cost.note)
-    say(console, f"Nothing was written; the comparison would be in {spec.path}")
+    _say_place(console, spec.path, "the comparison")
+
+
+def _taken(out: Path) -> str:
+    """Return the sentence with which a folder would be refused; empty for one that can be used."""
+    try:
+        refuse_existing(out)
+    except RecipeError as error:
+        return str(error)
+    return ""
+
+
+def _place(out: Path) -> dict[str, Json]:
+    """Return the folder as plain values, with the reason why it would be refused, if it would."""
+    taken = _taken(out)
+    return {"folder": str(out), "refused": taken} if taken else {"folder": str(out)}
+
+
+def _say_place(console: Console, out: Path, what: str) -> None:
+    """Say where the run or the comparison would be, or why it could not be there."""
+    say(console, f"Nothing was written; {what} would be in {out}")
+    if taken := _taken(out):
+        say(console, f"It would be refused there: {taken}")
 
 
 def _show_recipe(console: Console, resolved: Mapping[str, Json], forecast: Forecast) -> None:

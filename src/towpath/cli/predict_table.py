@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from towpath.cli.parser import UsageError
-from towpath.wording import quoted, spreadsheet_cell
+from towpath.wording import amount, quoted, spreadsheet_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,10 +76,23 @@ def predict_table(
     lines = [f"{len(known.rows)} examples of {quoted(column)}; predicted are {what}"]
     lines += filter(None, (repeated_ids(each.table, name) for each in (examples, rows)))
     lines += _filled_in(support, known) + _filled_in(query, rows)
-    left_out = len(rows.table) - len(rows.rows)
-    if left_out:
-        lines.append(f"{left_out} rows of {query} have no features and are left out")
+    lines += _left_out(support, examples) + _left_out(query, rows)
+    if unlabelled := int(missing.sum()):
+        have, are = ("has", "is") if unlabelled == 1 else ("have", "are")
+        lines.append(
+            f"{amount(unlabelled, 'row')} of {support} {have} no value in column {quoted(column)} "
+            f"and {are} left out"
+        )
     return TablePredictions(_csv(found, rows, name), len(rows.rows), tuple(lines))
+
+
+def _left_out(path: Path, used: "NewRows") -> list[str]:
+    """Return the sentence on a table's rows without features, if it has any."""
+    count = len(used.table) - len(used.rows)
+    if not count:
+        return []
+    have, are = ("has", "is") if count == 1 else ("have", "are")
+    return [f"{amount(count, 'row')} of {path} {have} no features and {are} left out"]
 
 
 def _filled_in(path: Path, used: "NewRows") -> list[str]:

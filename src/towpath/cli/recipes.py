@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -11,6 +12,9 @@ from towpath.cli.output import add_json, print_json
 from towpath.cli.parser import Commands, UsageError, add_command
 from towpath.files import Output
 from towpath.wording import nearest, say
+
+if TYPE_CHECKING:
+    from towpath.recipes.fields import Field
 
 
 def add(commands: Commands) -> None:
@@ -93,24 +97,17 @@ def copy_recipe(arguments: argparse.Namespace, console: Console) -> None:
 
 def tell_fields(arguments: argparse.Namespace, console: Console) -> None:
     """Show the fields of all sections, or of one section or component."""
-    from towpath.recipes.fields import as_markdown, recipe_fields, sections_of
+    from towpath.recipes.fields import as_markdown, sections_of
 
-    listed, section = recipe_fields(), arguments.section
-    if section is not None:
-        known = {one.name.partition(".")[0] for one in listed if "." in one.name}
-        known |= {one.component for one in listed if one.component}
-        if section not in known:
-            raise UsageError(
-                f"towpath recipes fields found {section!r}; expected a section or a component, one "
-                f"of {', '.join(sorted(known))}.{nearest(section, known)}"
-            )
-        listed = [o for o in listed if section in (o.component, o.name.partition(".")[0])]
+    listed = _fields_of(arguments.section)
     if arguments.json:
         print_json({"fields": [one.as_json() for one in listed]})
         return
     if arguments.markdown:
         console.print(as_markdown(listed), highlight=False, soft_wrap=True)
         return
+    if not listed:
+        say(console, f"{arguments.section} has no options")
     for title, own in sections_of(listed).items():
         table = Table(title=title, title_justify="left")
         for column in ("field", "type", "default", "meaning"):
@@ -118,3 +115,23 @@ def tell_fields(arguments: argparse.Namespace, console: Console) -> None:
         for one in own:
             table.add_row(one.name, one.type, one.default or "required", one.meaning)
         console.print(table)
+
+
+def _fields_of(section: str | None) -> "list[Field]":
+    """Return the fields of a section or of a component; all for None."""
+    from towpath.recipes.fields import component_fields, component_names, recipe_fields
+
+    listed = recipe_fields()
+    if section is None:
+        return listed
+    sections = {one.name.partition(".")[0] for one in listed if "." in one.name}
+    if section in sections:
+        return [one for one in listed if one.name.partition(".")[0] == section]
+    found = component_fields(section)
+    if found is None:
+        known = sections | set(component_names())
+        raise UsageError(
+            f"towpath recipes fields found {section!r}; expected a section or a component, one of "
+            f"{', '.join(sorted(known))}.{nearest(section, known)}"
+        )
+    return found

@@ -52,7 +52,9 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
     out = Path(arguments.out) if arguments.out else inside(RUNS, name, "the run")
     if arguments.dry_run:
         from towpath.cli.dry_run import show_run
+        from towpath.training.loggers import make_loggers
 
+        make_loggers(arguments.loggers)  # refuses those that training would refuse
         show_run(console, out, recipe, call, arguments.json)
         return
     with (

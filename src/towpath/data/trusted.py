@@ -75,6 +75,14 @@ class FixedTrusted:
     per_batch: int
     seed: int
     judging: int = 0
+    judging_windows: int | None = None
+    """number of windows in which they judge; from then on they are trained on as the others are.
+    None for all windows"""
+
+    def _judging_at(self, window: int) -> int:
+        """Return how many tasks are kept apart in a window."""
+        ended = self.judging_windows is not None and window >= self.judging_windows
+        return 0 if ended else self.judging
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -95,7 +103,7 @@ class FixedTrusted:
             left_out: positions of the tasks that are not aimed at, and marked.
         """
         generator = np.random.default_rng([self.seed, 7, window, t])
-        order = generator.permutation(len(self.tasks) - self.judging)
+        order = generator.permutation(len(self.tasks) - self._judging_at(window))
         count = self.per_batch
         # with fewer than twice as many, some are both trained on and aimed at
         trained = order[:count]
@@ -106,13 +114,14 @@ class FixedTrusted:
         )
 
     def judges(self, window: int, left_out: Collection[int] = ()) -> list[Episode]:
-        """Return the tasks that judge, which are the same for every window.
+        """Return the tasks that judge, which are the same for every window in which any do.
 
         Args:
-            window: not used.
+            window: index of the window in the stream.
             left_out: positions of the tasks that do not judge.
         """
-        del window
+        if not self._judging_at(window):
+            return []
         return [self.tasks[i] for i in self.judging_positions if i not in left_out]
 
     @property

@@ -6,6 +6,7 @@ the mean support loss, whatever the number of shots of each class.
 
 import math
 from collections.abc import Mapping
+from numbers import Integral
 
 from torch import Tensor, nn
 
@@ -50,7 +51,14 @@ class MAML(Learner):
                 "Pass for example inner_lr=0.1."
             )
         for name, steps in (("adaptation_steps", adaptation_steps), ("test_steps", test_steps)):
-            if steps is not None and steps < 0:
+            if steps is None:
+                continue
+            if isinstance(steps, bool) or not isinstance(steps, Integral):
+                raise ValueError(
+                    f"Found {name}={steps!r}; expected a whole number, 0 or more. "
+                    f"Pass for example {name}=5."
+                )
+            if steps < 0:
                 raise ValueError(
                     f"Found {name}={steps}; expected 0 or more. Pass for example {name}=5."
                 )

@@ -24,6 +24,22 @@ def check_labels(labels: Tensor) -> None:
             f"Found {labels.dtype} support targets; expected integer labels 0..ways-1, because "
             "this learner tells classes apart. Use a learner of the MAML family for regression."
         )
+    if labels.ndim != 1:
+        one_hot = labels.ndim == 2 and labels.shape[1] > 1
+        remedy = (
+            "Turn one-hot labels into numbers: labels.argmax(1)."
+            if one_hot
+            else "Reshape them: labels.reshape(-1)."
+        )
+        raise ValueError(
+            f"Found support labels of shape {list(labels.shape)}; expected shape "
+            f"{list(labels.shape[:1]) or [1]}, one number for each sample. {remedy}"
+        )
+    if bool((labels < 0).any()):
+        raise ValueError(
+            f"Found the support label {int(labels.min())}; expected labels 0..ways-1. Leave out "
+            "samples without a label."
+        )
     shots = torch.bincount(labels.long())  # [ways]
     if not bool(shots.all()):
         empty = (shots == 0).nonzero().flatten().tolist()

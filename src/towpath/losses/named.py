@@ -276,6 +276,7 @@ def _of_labels(
         raise ValueError(
             f"Found {labels.dtype} labels; expected torch.int64. Convert them: labels.long()."
         )
+    _check_label_shape(outputs, labels)
     classes = _classes_of(outputs)
     if bool((labels if ignored is None else labels[labels != ignored]).lt(0).any()):
         raise ValueError(
@@ -291,6 +292,23 @@ def _of_labels(
             f"expected labels 0..{classes - 1}. Build the model with the ways of the tasks, or "
             "relabel the task's classes from 0."
         ) from error
+
+
+def _check_label_shape(outputs: Tensor, labels: Tensor) -> None:
+    """Raise a ValueError unless there is one label for each vector of class scores."""
+    expected = [*outputs.shape[:1], *outputs.shape[2:]] if outputs.ndim > 1 else []
+    found = list(labels.shape)
+    if found == expected:
+        return
+    remedy = "Pass one label for each sample."
+    if labels.shape == outputs.shape:
+        remedy = "Turn one-hot labels into numbers: labels.argmax(1)."
+    elif labels.numel() == math.prod(expected):
+        remedy = f"Reshape them: labels.reshape({expected})."
+    raise ValueError(
+        f"Found labels of shape {found} with outputs of shape {list(outputs.shape)}; expected "
+        f"labels of shape {expected}. {remedy}"
+    )
 
 
 def _any_ignored(targets: Tensor, ignored: int | None) -> bool:

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from towpath.curvature.choice import CurvatureKind, CurvatureUsed
+from towpath.distributed.ranks import Ranks
+from towpath.label_evidence import label_evidences
 from towpath.learners.statistics import StatisticsUpdate
 from towpath.objective.gradients import Columns, Rows
+from towpath.objective.task import TaskOutputs
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,25 @@ class Curvature:
     kind: CurvatureKind
     weights: Tensor
     probes: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOutputs:
+    """The outputs of the rank's own tasks, kept until somebody asks what their labels mean."""
+
+    own: Sequence[TaskOutputs | None]
+    losses: Tensor
+    """`[M]`, of all tasks"""
+    ranks: Ranks
+
+    def evidence(self) -> Tensor:
+        """Return the evidence of all M tasks, NaN where there is none."""
+        values = self.losses.new_full((len(self.own), 1), torch.nan)
+        counted = [None if one is None else one.counted() for one in self.own]
+        for row, z in zip(values, label_evidences(counted), strict=True):
+            if z is not None:
+                row.copy_(z)
+        return self.ranks.gathered(values, len(self.losses))[:, 0]
 
 
 @dataclass(frozen=True)
@@ -39,6 +63,18 @@ class Evaluation:
     """what the passes of the rank's own tasks add to running statistics, in task order"""
     curvature_used: frozenset[CurvatureUsed] = frozenset()
     """which curvature the losses of the rank's own tasks allowed, and why; empty without any"""
+    outputs: KnownOutputs | None = None
+    """what the evidence is computed of"""
+
+    @cached_property
+    def evidence(self) -> Tensor:
+        """The evidence `[M]` that the tasks' labels mean something; NaN where a task has none.
+
+        It is computed when it is first asked for; with several ranks, by all of them.
+        """
+        if self.outputs is None:
+            return torch.full_like(self.losses, torch.nan)
+        return self.outputs.evidence()
 
     @property
     def gradients(self) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor
 from towpath.curvature.choice import CurvatureUsed
 from towpath.distributed.ranks import Ranks
 from towpath.learners.statistics import StatisticsUpdate
-from towpath.objective.task import Params, TaskSaid
+from towpath.objective.task import Params, TaskOutputs, TaskSaid
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,7 @@ class Answers:
         self.losses = like.new_zeros(rows)
         self.accuracies = torch.zeros_like(self.losses)
         self.has_accuracy = True
+        self.outputs: list[TaskOutputs | None] = [None] * rows
         self.seen = torch.zeros_like(self.losses) if watched else None
         self.sums: Tensor | None = None
         self.sums_of = sums_of
@@ -159,6 +160,7 @@ class Answers:
             self.has_accuracy = False
         else:
             self.accuracies[row] = said.accuracy
+        self.outputs[row] = said.outputs
         if said.gradient is not None:
             self.J[row] = said.gradient
         if self.seen is not None and said.watched is not None:

@@ -47,7 +47,7 @@ def measured(graph: Graph, metrics: Sequence[Metric]) -> TaskMeasured:
         graph: the graph of the forward pass.
         metrics: the metrics to compute.
     """
-    rows, targets = _rows(graph)
+    rows, targets = graph.counted()
     kind = graph.result.loss
     classes = rows.shape[-1] if rows is not None and kind is not None and kind.classifies else None
 
@@ -65,23 +65,6 @@ def measured(graph: Graph, metrics: Sequence[Metric]) -> TaskMeasured:
     if classes is not None and rows is not None and targets is not None:
         counts = confusion(rows, targets)
     return TaskMeasured([value(metric) for metric in metrics], counts)
-
-
-def _rows(graph: Graph) -> tuple[Tensor, Tensor] | tuple[None, None]:
-    """Return the predictions `[Q, ways]` and their targets, if metrics of them are known.
-
-    Samples of classes that do not count, such as those with an ignored label, are left out.
-    The targets of a classification may be class probabilities, of which none is known, and those of
-    a loss of the user's may be anything.
-    """
-    kind, targets = graph.result.loss, graph.targets
-    if kind is None or targets is None or not (kind.classifies or kind.regresses):
-        return None, None
-    if kind.classifies == targets.is_floating_point():
-        return None, None
-    if kind.classifies:
-        return kind.counted(graph.predictions, targets)
-    return kind.rows(graph.predictions), targets
 
 
 def confusion(rows: Tensor, targets: Tensor) -> Tensor:

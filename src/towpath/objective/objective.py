@@ -23,7 +23,7 @@ from towpath.learners import Learner
 from towpath.losses import Losses, LossLike
 from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
-from towpath.objective.evaluation import Curvature, Evaluation
+from towpath.objective.evaluation import Curvature, Evaluation, KnownOutputs
 from towpath.objective.gradients import Answers, Known, Rows
 from towpath.objective.measuring import Measured, TaskMeasured, measured, shared
 from towpath.objective.source import FunctionTasks, LearnerTasks, Part, TaskSource
@@ -229,6 +229,7 @@ class Objective:
             known.watched,
             answers.updates,
             frozenset(answers.kinds),
+            KnownOutputs(tuple(answers.outputs), known.losses, self.ranks),
         )
 
     def _loss(self, leaves: Params, task: Any, index: int) -> Tensor:

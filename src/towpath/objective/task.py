@@ -18,7 +18,7 @@ from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.compiled import compiled_graphs_told
 from towpath.learners.statistics import StatisticsUpdate, noted_updates
-from towpath.losses import Losses, Result
+from towpath.losses import Loss, Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
 from towpath.objective.live import aside, untangle
@@ -48,6 +48,36 @@ class Graph:
     """loss on the monitored part of the query set, if any; without a graph"""
     updates: Sequence[StatisticsUpdate] = ()
     """what the task's passes add to running statistics, in their order"""
+
+    def counted(self) -> tuple[Tensor, Tensor] | tuple[None, None]:
+        """Return the predictions `[Q, ways]` and their targets, if metrics of them are known.
+
+        Samples of classes that do not count, such as those with an ignored label, are left out.
+        The targets of a classification may be class probabilities, of which none is known, and
+        those of a loss of the user's may be anything.
+        """
+        return counted(self.result.loss, self.predictions, self.targets)
+
+
+def counted(
+    kind: Loss | None, predictions: Tensor, targets: Tensor | None
+) -> tuple[Tensor, Tensor] | tuple[None, None]:
+    """Return the predictions and targets that metrics are computed of, see `Graph.counted`.
+
+    Args:
+        kind: the loss between outputs and targets, if it is known.
+        predictions: one row for each query sample.
+        targets: their targets, if there are any.
+    """
+    if kind is None or targets is None or not (kind.classifies or kind.regresses):
+        return None, None
+    if kind.classifies == targets.is_floating_point():
+        return None, None
+    if kind.classifies:
+        return kind.counted(predictions, targets)
+    rows = kind.rows(predictions)
+    # a loss may have more outputs than targets, such as a mean and a variance
+    return (rows, targets) if rows.numel() == targets.numel() else (None, None)
 
 
 @dataclass(frozen=True)
@@ -92,6 +122,27 @@ class TaskSaid:
     """the kind of curvature that `h` is, and why"""
     watched: Tensor | None = None
     updates: Sequence[StatisticsUpdate] = ()
+    outputs: "TaskOutputs | None" = None
+    """what the evidence of the task's labels is computed of, if somebody asks for it"""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskOutputs:
+    """The predictions of a task and their targets, without a graph."""
+
+    kind: Loss | None
+    predictions: Tensor
+    targets: Tensor | None
+
+    @classmethod
+    def of(cls, graph: Graph) -> "TaskOutputs":
+        """Return those of a forward pass."""
+        return cls(graph.result.loss, graph.predictions, graph.targets)
+
+    def counted(self) -> tuple[Tensor, Tensor] | None:
+        """Return what metrics are computed of; None where nothing is known."""
+        rows, targets = counted(self.kind, self.predictions, self.targets)
+        return None if rows is None or targets is None else (rows, targets)
 
 
 def forward(
@@ -209,13 +260,22 @@ def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) 
         curvature=used,
         watched=graph.watched,
         updates=graph.updates,
+        outputs=TaskOutputs.of(graph),
     )
 
 
 def losses_alone(graph: Graph) -> TaskSaid:
     """Return the results of a forward pass without gradient and curvature."""
     nothing: frozenset[str] = frozenset()
-    return TaskSaid(graph.loss.detach(), graph.accuracy, None, None, nothing, watched=graph.watched)
+    return TaskSaid(
+        graph.loss.detach(),
+        graph.accuracy,
+        None,
+        None,
+        nothing,
+        watched=graph.watched,
+        outputs=TaskOutputs.of(graph),
+    )
 
 
 @compiled_graphs_told()

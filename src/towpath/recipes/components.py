@@ -18,6 +18,9 @@ from towpath.weighters import WEIGHTERS, Weighter, WeighterEntry
 from towpath.weighters.tow.nominal import NOMINALS
 from towpath.wording import quoted
 
+NOT_OF_DATA = ("root", "path", "split", "name")
+"""parameters of a data set's loader that are no options of a recipe"""
+
 
 def named(
     registry: Mapping[str, Any], component: Component, where: str, allowed: Collection[str] = ()
@@ -75,9 +78,14 @@ def data_options(component: Component) -> Options:
     Other sets that are mixed in (`towpath.recipes.mix`) are not among them.
     """
     given = {key: value for key, value in component.options.items() if key != MIX}
-    loader = _loader(component.name)
-    checked = options_for(loader, given, "data", leave_out=("root", "path", "split", "name"))
+    checked = options_for(_loader(component.name), given, "data", leave_out=NOT_OF_DATA)
     return {key: checked[key] for key in given}
+
+
+def data_option_names(name: str) -> list[str]:
+    """Return the names of the options that a recipe may set for a data set, `mix` last."""
+    own = inspect.signature(_loader(name)).parameters
+    return [*(option for option in own if option not in NOT_OF_DATA), MIX]
 
 
 def options_beside(component: Component, name: str, inputs: tuple[int, ...]) -> Options:

@@ -174,6 +174,24 @@ def _of_components(section: str) -> Iterator[Field]:
         listed.add(make)
 
 
+def component_fields(name: str) -> list[Field] | None:
+    """Return all options of the components of this name, a preset's too; None if there is none."""
+    found: list[Field] | None = None
+    for section in COMPONENTS:
+        make = makers(section).get(name)
+        if make is None:
+            continue
+        presets = WEIGHTERS[name].presets if section == "weighter" else {}
+        defaults = {**_defaults(make), **presets}
+        found = [*(found or ()), *_of_maker(make, section, name, defaults, FOLLOWS[section])]
+    return found
+
+
+def component_names() -> list[str]:
+    """Return the names of all components that a recipe may choose, each once."""
+    return list(dict.fromkeys(name for section in COMPONENTS for name in makers(section)))
+
+
 def _defaults(make: Maker) -> dict[str, Any]:
     """Return the default of each parameter; null stands for one that is made anew each time."""
     found = {name: one.default for name, one in inspect.signature(make).parameters.items()}

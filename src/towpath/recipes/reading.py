@@ -7,12 +7,15 @@ import yaml
 from towpath.files import FileError, expanded, read_text
 from towpath.recipes import shipped_recipes
 from towpath.recipes.component import Options
+from towpath.recipes.components import data_option_names
 from towpath.recipes.recipe import COMPONENTS, Recipe
 from towpath.recipes.strict_yaml import LONGEST, load_yaml
 from towpath.recipes.typed import RecipeError, plain_value
-from towpath.wording import nearest, one_line, quoted
+from towpath.wording import nearest, one_line, printable, quoted
 
 BUDGETS = ("full", "small")
+MADE_WITH = "made_with"
+"""the section that the configuration of a run has beside those of its recipe"""
 
 
 def recipe_text(name: str) -> str:
@@ -65,7 +68,8 @@ def read_recipe(
             f"The recipe {name} holds {held}; expected sections of options. "
             "Compare with: towpath recipes show NAME"
         )
-    mapping: Options = found
+    # `config.yaml` of a run is the recipe and, beside it, what the run was made with
+    mapping: Options = {key: value for key, value in found.items() if key != MADE_WITH}
     if budget == "small":
         for dotted, value in _small(mapping.get("small")).items():
             mapping = overridden(mapping, dotted, value)
@@ -85,7 +89,19 @@ def _small(section: object) -> Options:
 
 
 def overridden(mapping: Options, dotted: str, value: object) -> Options:
-    """Return the mapping with a value at a dotted name; a new component drops old options."""
+    """Return the mapping with a value at a dotted name.
+
+    A new component starts from its own defaults: the options of another weighter would mean
+    nothing to it. Other data keep the options of the recipe, which say how data are read.
+
+    Args:
+        mapping: the recipe, or a part of it.
+        dotted: the name, as in `weighter.beta`.
+        value: the value.
+
+    Raises:
+        RecipeError: if there is no such place, or other data do not have an option of the recipe.
+    """
     section, _, key = dotted.partition(".")
     if not key:
         return {**mapping, section: value}
@@ -95,19 +111,51 @@ def overridden(mapping: Options, dotted: str, value: object) -> Options:
     if inside is not None and not isinstance(inside, Mapping):
         raise RecipeError(f"--{dotted}: the recipe's {section} is not a section of options.")
     if section in COMPONENTS and key == "name" and inside and inside.get("name") != value:
-        return {**mapping, section: {"name": value}}
+        kept = _kept_options(inside, value) if section == "data" else {}
+        return {**mapping, section: {"name": value, **kept}}
     return {**mapping, section: overridden(inside or {}, key, value)}
 
 
-def options_on(recipe: Recipe, name: str) -> Options:
-    """Return the data options with which a recipe reads this data; none if it names other data.
+def _kept_options(section: Mapping[str, object], name: object) -> Options:
+    """Return the options of a recipe's `data` section, with which other data are read as well.
 
-    Training on other data, with `--data.name`, drops the recipe's options as well.
+    Args:
+        section: the section as it was.
+        name: the other data.
+
+    Raises:
+        RecipeError: if the other data do not have one of the options.
+    """
+    options = {key: value for key, value in section.items() if key != "name"}
+    if not options or not isinstance(name, str):
+        return options
+    _refuse_others(options, name, f'Replace the whole section with --data "{{name: {name}}}"')
+    return options
+
+
+def _refuse_others(options: Options, name: str, remedy: str) -> None:
+    """Raise RecipeError if a data set lacks some of the options that a recipe has for another."""
+    known = data_option_names(name)
+    others = [key for key in options if key not in known]
+    if others:
+        raise RecipeError(
+            f"The recipe's data section sets {', '.join(map(printable, others))}, which the data "
+            f"{quoted(name)} do not have; expected some of {', '.join(known)}. {remedy}, and add "
+            "the options that you need, as in --data.OPTION VALUE."
+        )
+
+
+def options_on(recipe: Recipe, name: str) -> Options:
+    """Return the data options with which a recipe reads this data, as with `--data.name`.
 
     Args:
         recipe: the recipe.
         name: the name of a set, or the path of a user's folder or table.
+
+    Raises:
+        RecipeError: if the recipe names other data, and this data do not have its options.
     """
     own = recipe.data.name
-    same = own == name or expanded(own).resolve() == expanded(name).resolve()
-    return recipe.data.options if same else {}
+    if own != name and expanded(own).resolve() != expanded(name).resolve():
+        _refuse_others(recipe.data.options, name, "Leave --recipe out")
+    return recipe.data.options

@@ -46,8 +46,9 @@ class Trusted:
     """a data set, or a folder of images checked by hand; empty for the training data without the
     noise of `episodes.label_noise`"""
     judges: Annotated[float, Range(0, 100_000)] = 1 / 3
-    """how much of `count` a weighter that judges keeps out of training and planning: a fraction
-    below 1, or a number of tasks; other weighters train on all of them"""
+    """how much of `count` a weighter that judges keeps out of training and planning until it has
+    judged for the last time: a fraction below 1, or a number of tasks; other weighters train on all
+    of them"""
     label_noise: Annotated[float, Range(0, 1)] = 0.0
     """fraction of the trusted tasks that is mislabelled on purpose: wrong trust"""
     classes: Annotated[int, Range(0, 10**6)] = 0

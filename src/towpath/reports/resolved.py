@@ -12,6 +12,7 @@ from towpath.recipes.component import Component
 from towpath.recipes.components import component_wants_targets, weighter_options
 from towpath.recipes.fields import FOLLOWS, makers
 from towpath.recipes.recipe import COMPONENTS, Recipe
+from towpath.recipes.rules import RACES, RULES, rules_of
 from towpath.recipes.typed import RecipeError
 from towpath.runs.plain import Json
 from towpath.weighters import WEIGHTERS
@@ -30,8 +31,14 @@ def resolved(recipe: Recipe) -> dict[str, Plain]:
 
 
 def filled_in(recipe: Recipe) -> dict[str, Json]:
-    """Return the sections of a recipe with their components' defaults, as plain JSON or YAML."""
-    filled: dict[str, Json] = json.loads(json.dumps(_with_defaults(recipe), default=str))
+    """Return the sections of a recipe with their components' defaults, as plain JSON or YAML.
+
+    It is a recipe itself. The rules of a race are names, unless the recipe says more of them.
+    """
+    sections = _with_defaults(recipe)
+    if recipe.weighter.name in RACES and recipe.weighter.options.get(RULES) is None:
+        sections["weighter"][RULES] = list(rules_of(None, f"weighter.{RULES}"))
+    filled: dict[str, Json] = json.loads(json.dumps(sections, default=str))
     return filled
 
 

@@ -85,7 +85,7 @@ def other_sets(recipe: Recipe, train: Pool, data_root: str | Path | None) -> Oth
         contents[f"test.also {label}"] = content_of(pool)
         tests[label] = stream_of(pool, clean, 0, "test")
     trusted: Pool | None = None
-    if recipe.trusted.count and not recipe.trusted.data and TRUSTED in _splits(train):
+    if recipe.trusted.count and not recipe.trusted.data and names_trusted(train):
         trusted = load(name, root=data_root, split=TRUSTED, **options)
         contents["data trusted"] = content_of(trusted)
     if recipe.trusted.count and recipe.trusted.data:
@@ -147,6 +147,6 @@ def _beside(
     return pool
 
 
-def _splits(pool: Pool) -> tuple[str, ...]:
-    """Return the splits of a table; those of images have no trusted one."""
-    return pool.splits if isinstance(pool, TablePool) else ()
+def names_trusted(pool: Pool) -> bool:
+    """Return whether a table says which of its tasks are trusted; images do not."""
+    return isinstance(pool, TablePool) and TRUSTED in pool.splits

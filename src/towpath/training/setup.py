@@ -102,7 +102,9 @@ class Setup:
         if unjudged(self.recipe, self.weighter) is not None:
             notes.append(unjudged_note(self.recipe))
         notes.append(undecided_note(self.recipe, self.weighter))
-        notes += [trusted_note(self.trusted), *repetition_notes(self.trusted)]
+        own = own_stream(self.windows.sampler).pool
+        notes.append(trusted_note(self.recipe, self.trusted, own))
+        notes += repetition_notes(self.trusted)
         notes += [few_targets_note(self.recipe, self.weighter), self.start.trust.unusable]
         notes.append(_nothing_to_plan_note(self.recipe, self.weighter))
         return tuple(dict.fromkeys(filter(None, notes)))

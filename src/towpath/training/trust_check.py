@@ -16,12 +16,12 @@ from dataclasses import replace
 from towpath.data import Episode
 from towpath.data.repeated import repeated
 from towpath.data.trusted import FixedTrusted
+from towpath.label_evidence import LABEL_EVIDENCE
 from towpath.runs.records import TrustRecord
 from towpath.runs.trust import Trust, TrustCheck
 from towpath.training.checkpoint import Checkpoint
 from towpath.training.doubt import doubted
 from towpath.training.evaluation import evaluation_mode
-from towpath.training.label_evidence import LABEL_EVIDENCE
 from towpath.training.setup import Setup
 from towpath.training.trusting import checks_trust, still_usable
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from towpath.data import Pool, stream_of, trusted_pool
+from towpath.data.registry import is_own_table
 from towpath.data.repeated import repeated
 from towpath.data.trusted import FixedTrusted, FreshTrusted, TrustedTasks, trusted_spec
 from towpath.data.trusted_classes import SetApart, all_trusted, set_apart
@@ -11,6 +12,7 @@ from towpath.recipes.rules import RULES, rules_of
 from towpath.recipes.typed import RecipeError
 from towpath.runs.trust import ALL_TRUSTED, Trust, listed, repeated_sentence
 from towpath.training.place import Place
+from towpath.training.sets import names_trusted
 from towpath.weighters import Uniform, Weighter, wants_judges, wants_targets
 from towpath.weighters.protocol import needs_trusted, without_judges
 from towpath.weighters.race.race import ENOUGH_JUDGES
@@ -48,7 +50,8 @@ def trusted_tasks(
 ) -> TrustedTasks | None:
     """Return the trusted tasks of a run; None where the recipe has none.
 
-    A weighter that judges keeps `trusted.judges` of them, which it neither trains on nor aims at.
+    A weighter that judges keeps `trusted.judges` of them, which it neither trains on nor aims at
+    until it has judged for the last time.
 
     Args:
         recipe: the recipe of the run.
@@ -64,7 +67,8 @@ def trusted_tasks(
     if not (asked.fresh or asked.classes):
         tasks = trusted_pool(source.trusted, spec, asked.count, recipe.seed, asked.label_noise)
         placed = [place.task(task) for task in tasks]
-        return FixedTrusted(placed, asked.per_batch, recipe.seed, judging)
+        windows = _judging_windows(recipe, weighter)
+        return FixedTrusted(placed, asked.per_batch, recipe.seed, judging, windows)
     trained, judges = source.trusted, None
     if judging:
         apart = source.apart or all_trusted(source.trusted, spec, recipe.seed)
@@ -80,20 +84,45 @@ def trusted_tasks(
     )
 
 
-def trusted_note(trusted: TrustedTasks | None) -> str:
+def _judging_windows(recipe: Recipe, weighter: Weighter) -> int | None:
+    """Return in how many windows of a run trusted tasks judge; None if that is not known."""
+    until = getattr(weighter, "judged_until", None)
+    if until is None:
+        return None
+    T = recipe.training.horizon
+    return -(-int(until(recipe.training.steps, T)) // T)
+
+
+def trusted_note(recipe: Recipe, trusted: TrustedTasks | None, train: Pool) -> str:
     """Return a sentence on how much of a table fixed trusted tasks come from; empty for images.
 
-    A large count sounds like much that is trusted, and may be the same few rows again and again.
+    A large count sounds like much that is trusted, and may be the same few rows again and again;
+    or nobody has said which tasks of the table are trusted, and they are as any other.
+
+    Args:
+        recipe: the recipe of the run.
+        trusted: its trusted tasks.
+        train: the pool that it trains on.
     """
     infos = [task.info for task in trusted] if isinstance(trusted, FixedTrusted) else []
     rows = {(info["task"], row) for info in infos for row in info.get("rows", ())}
     if not rows:
         return ""
     names = {name for info in infos for name in info["classes"]}
-    what = "tasks" if all(info["task"] for info in infos) else "classes"
-    return (
+    what = "task" if all(info["task"] for info in infos) else "class"
+    plural = {"task": "tasks", "class": "classes"}[what]
+    named = bool(recipe.trusted.data) or names_trusted(train)
+    note = (
         f"The {amount(len(infos), 'trusted task')} are drawn from {amount(len(rows), 'row')} of "
-        f"{len(names):,} trusted {what if len(names) > 1 else what.removesuffix('s')} of the table"
+        f"{len(names):,} {'trusted' if named else 'training'} "
+        f"{plural if len(names) > 1 else what} of the table"
+    )
+    if named:
+        return note
+    where = "some in data.splits.trusted, or " if is_own_table(recipe.data.name) else ""
+    return (
+        f"{note}, which names no {plural} as trusted: their labels are believed as they stand. To "
+        f"say what was checked, name {where}another table in trusted.data"
     )
 
 

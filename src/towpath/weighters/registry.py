@@ -12,6 +12,8 @@ from towpath.weighters.race import cards as race_cards
 from towpath.weighters.race.race import Race
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
+from towpath.weighters.rules.evidence import EASY as EVIDENCE_EASY
+from towpath.weighters.rules.evidence import Evidence
 from towpath.weighters.rules.exploration import Exploitation, Exploration
 from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
 from towpath.weighters.rules.lookahead import MWLMAML, AutoLambda, Nested
@@ -57,6 +59,7 @@ def _tow(preset: TOW, card: Card) -> WeighterEntry:
     return WeighterEntry(TOW, differs, card)
 
 
+_TARGETS = _tow(TOW.towards_targets(), tow_cards.TARGETS)
 WEIGHTERS: dict[str, WeighterEntry] = {
     "uniform": WeighterEntry(Uniform),
     "random": WeighterEntry(Random),
@@ -86,12 +89,17 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "pds": WeighterEntry(PDS),
     "ats": WeighterEntry(ATS),
     "kinds": WeighterEntry(Kinds),
+    "evidence": WeighterEntry(Evidence),
+    "evidence-easy": WeighterEntry(Evidence, {"concentration": 1.2}, EVIDENCE_EASY),
     "tow": _tow(TOW(), tow_cards.TOW),
     "tow-auto": _tow(TOW(beta="auto"), tow_cards.AUTO),
     "tow-faithful": _tow(TOW.faithful(), tow_cards.FAITHFUL),
     "tow-fast": _tow(TOW.fast(), tow_cards.FAST),
-    "tow-targets": _tow(TOW.towards_targets(), tow_cards.TARGETS),
+    "tow-targets": _TARGETS,
     "tow-targets-fast": _tow(TOW.towards_targets(query_share="auto"), tow_cards.TARGETS_FAST),
+    "tow-evidence": WeighterEntry(
+        TOW, {**_TARGETS.presets, "nominal": "evidence"}, tow_cards.EVIDENCE
+    ),
     "race": WeighterEntry(Race),
     "auto": WeighterEntry(Race, own_card=race_cards.AUTO),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
+from towpath.wording import nearest, quoted
 
 ALL, REFEREE = "all", "referee"
 REFEREES: Mapping[str, str] = {
@@ -29,11 +30,15 @@ def expanded(words: list[str], *, trusted: bool, mislabelled: bool) -> list[str]
             that need them.
         mislabelled: whether the recipe makes tasks wrong on purpose, by their labels or by another
             set; without that the oracle has nothing to know.
+
+    Raises:
+        ValueError: if a word is neither a weighter nor a set.
     """
     found: list[str] = []
     for word in words:
         chosen = {ALL: list(WEIGHTERS), REFEREE: list(REFEREES)}.get(word.strip())
         if chosen is None:
+            _refuse_unknown(word.strip())
             found.append(word)
             continue
         found += [
@@ -44,6 +49,19 @@ def expanded(words: list[str], *, trusted: bool, mislabelled: bool) -> list[str]
             and (mislabelled or name != "oracle")
         ]
     return found
+
+
+def _refuse_unknown(word: str) -> None:
+    """Raise a ValueError for a word that no weighter or set has; a user's own class is let pass."""
+    name, *settings = word.split(":")
+    own_class = "." in name or (settings and settings[0].isidentifier())
+    if name not in WEIGHTERS and not own_class:
+        known = [*sorted(WEIGHTERS), ALL, REFEREE]
+        raise ValueError(
+            f"A comparison of the weighter {quoted(name)} was asked for; expected some of "
+            f"{', '.join(known[:-2])}, or one of the sets {ALL} and {REFEREE} without options."
+            f"{nearest(name, known)}"
+        )
 
 
 def _needs_trusted(entry: WeighterEntry) -> bool:

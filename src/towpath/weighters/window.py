@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from torch import Tensor
+
 from towpath.objective import Objective
 
 Window = Sequence[Sequence[Any]]
@@ -46,6 +48,23 @@ def checked_targets(targets: Window | None, horizon: int) -> list[list[Any]] | N
     return batches
 
 
+def refuse_task(name: str, batch: object) -> None:
+    """Raise a ValueError for one task in place of a list of tasks: a tuple that holds tensors.
+
+    Its tensors would be taken for tasks, and where their shapes allow it nobody would notice.
+
+    Args:
+        name: what the list of tasks is called, for the message.
+        batch: the list of tasks.
+    """
+    if isinstance(batch, tuple) and any(isinstance(part, Tensor) for part in batch):
+        raise ValueError(
+            f"{name} is a tuple of {len(batch)} that holds tensors, which looks like one task; "
+            "expected a list of tasks, as in [(x, y), (x, y)]. Put the tasks of a mini-batch into "
+            "a list, also a single one, [task], or tensors that are tasks themselves."
+        )
+
+
 def _lists(name: str, batches: object) -> list[list[Any]]:
     if not isinstance(batches, Sequence) or isinstance(batches, str) or len(batches) == 0:
         empty = isinstance(batches, Sequence) and len(batches) == 0
@@ -59,4 +78,5 @@ def _lists(name: str, batches: object) -> list[list[Any]]:
                 f"{name}[{t}] is of type {type(batch).__name__}; expected a list of tasks. "
                 "Did you pass one mini-batch instead of a list of them? Wrap it: [batch]."
             )
+        refuse_task(f"{name}[{t}]", batch)
     return [list(batch) for batch in batches]

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from towpath.control import Status
 from towpath.dynamics import Stepping
 from towpath.objective import Objective
 from towpath.validation import check_whole
@@ -22,6 +23,10 @@ from towpath.weighters.protocol import Weighter, wants_judges
 from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.seeds import stage_seed
+from towpath.weighters.window import refuse_task
+
+MOST_UNPLANNED = 2
+"""windows in a row that may have nothing to plan, as the smaller last mini-batch of an epoch has"""
 
 
 class Windowed:
@@ -74,6 +79,8 @@ class Windowed:
         self._tasks: list[list[Any]] = []
         self._targets: list[list[Any]] = []
         self._memory: Memory | None = None
+        self._unplanned: list[int] = []
+        """sizes of the last mini-batches that were windows of their own with nothing to plan"""
 
     @property
     def pending(self) -> int:
@@ -84,7 +91,8 @@ class Windowed:
         """Add a mini-batch; if that completes a window, train on it and return its plan.
 
         A mini-batch with another number of tasks begins a window of its own: those that wait are
-        trained on first.
+        trained on first. One that waits alone then has nothing to plan, which is refused if it
+        happens time after time.
 
         Args:
             tasks: the M tasks of the mini-batch.
@@ -97,13 +105,42 @@ class Windowed:
                 "unlike those before it; expected them with every mini-batch of a window or with "
                 "none. Pass an empty list where a mini-batch has no target."
             )
+        refuse_task("tasks of Windowed.step", tasks)
+        refuse_task("targets of Windowed.step", targets)
         plan = None
         if self._tasks and len(tasks) != len(self._tasks[0]):
-            plan = self.finish()
+            plan = self._cut_short(len(self._tasks[0]))
         self._tasks.append(list(tasks))
         if targets is not None:
             self._targets.append(list(targets))
-        return self.finish() if len(self._tasks) == self.horizon else plan
+        if len(self._tasks) < self.horizon:
+            return plan
+        self._unplanned.clear()
+        return self.finish()
+
+    def _cut_short(self, size: int) -> Plan | None:
+        """Train on what waits because the next mini-batch is of another size.
+
+        Args:
+            size: the number of tasks of the mini-batches that wait.
+
+        Raises:
+            ValueError: if the windows before had nothing to plan for the same reason.
+        """
+        if len(self._tasks) == 1 and len(self._unplanned) == MOST_UNPLANNED:
+            sizes = ", ".join(map(str, [*self._unplanned, size]))
+            raise ValueError(
+                f"Windowed found mini-batches of {sizes} tasks, each a window of its own because "
+                "the next one is of another size, and one mini-batch alone has nothing to plan: "
+                "the weights stayed as they were. Expected several mini-batches of the same size "
+                "in a row. Make them equal, pass targets, or use terminal='replay'."
+            )
+        plan = self.finish()
+        if plan is not None and plan.status is Status.NOTHING_TO_PLAN:
+            self._unplanned.append(size)
+        else:
+            self._unplanned.clear()
+        return plan
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a restarted loop needs beside the model's and the optimiser's states.
@@ -167,6 +204,7 @@ class Windowed:
 
 def _check_judges(weighter: Weighter, judges: Sequence[Any]) -> None:
     """Raise a ValueError if a weighter cannot judge by these tasks, or would not."""
+    refuse_task("judges", judges)
     name = type(weighter).__name__
     if wants_judges(weighter) and len(judges) < ENOUGH_JUDGES:
         raise ValueError(

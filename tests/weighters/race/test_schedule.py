@@ -19,5 +19,17 @@ def test_the_first_decision_is_at_the_end_of_a_heat_that_began_with_a_window():
 
 
 def test_later_heats_are_shorter():
-    assert [Schedule(40, 4.0, 40).lasts(heats) for heats in range(3)] == [40, 30, 30]
+    assert [Schedule(40, 4.0, 40).lasts(heats) for heats in range(3)] == [40, 20, 20]
     assert Schedule(0, 4.0, 1).lasts(1) == 1
+
+
+def test_the_last_heat_of_a_run_is_the_last_one_that_ends_in_it():
+    schedule = Schedule(40, 4.0, 40)
+    assert schedule.last_end(79, 5) == 0, "too short for any"
+    assert schedule.last_end(80, 5) == 80
+    assert schedule.last_end(179, 5) == 80, "the second would not end"
+    assert schedule.last_end(400, 5) == 180
+    assert schedule.last_end(2000, 5) == 660
+    assert schedule.last_end(400, 7) == 161 + 21  # heats begin and end with windows
+    assert schedule.last_end(82, 7) == 84  # with a last window of five
+    assert Schedule(0, 4.0, 10).last_end(32, 5) == 30  # one heat after another

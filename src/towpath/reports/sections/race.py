@@ -196,7 +196,7 @@ def _decisions(name: str, moments: list[Moment], *, over: bool) -> Table:
     ]
     return Table(
         f"{name}: decisions",
-        ["after step", "decision", "evidence on the judges"],
+        ["after step", "decision", "what the judges said"],
         rows,
         note,
     )

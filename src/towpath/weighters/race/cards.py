@@ -14,10 +14,10 @@ RACE = Card(
 )
 AUTO = Card(
     formula=f"`race` with the rules {', '.join(line_up())}",
-    assumes="the trusted tasks are those of the deployment; without any it is uniform",
+    assumes="the trusted tasks are those of the deployment; without any it is `evidence`",
     costs="beside what the leader costs at most 0.6 of uniform's evaluations at 400 steps, 0.2 at "
     "2,000",
     fails="where what suits the data is none of its rules, or the judges are too few to see it: it "
-    "is then uniform",
+    "is then `evidence`",
     reference="ours",
 )

@@ -65,7 +65,7 @@ class RaceMemory:
     rules: dict[str, Memory] = field(default_factory=dict)
     """what each arm remembers itself"""
     gains: dict[str, float] = field(default_factory=dict)
-    """what each arm gained over uniform weights in the last heat that it took part in"""
+    """what each arm gained over the baseline in the last heat that it took part in"""
     heat: Heat | None = None
 
     def as_state(self) -> Memory:

@@ -4,8 +4,8 @@ No weighting is right everywhere: one that drops tasks of high loss is the best 
 wrong and a disaster where hard tasks are what counts. So a race tries them on the data at hand. In
 a *heat* every arm trains a branch of its own from the same state, on the same mini-batches; trusted
 tasks that no arm trains or plans on, the judges, are evaluated at intervals; the arm that is ahead
-of uniform weights beyond chance leads from then on, and its branch becomes the training. Where no
-arm is, uniform weights lead. Later heats ask again, ever more rarely.
+of the first one, the baseline, beyond chance leads from then on, and its branch becomes the
+training. Where no arm is, the baseline leads. Later heats ask again, ever more rarely.
 """
 
 import math
@@ -30,12 +30,13 @@ from towpath.weighters.race.lineup import line_up
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.schedule import Schedule
-from towpath.weighters.race.watched import Watched
+from towpath.weighters.race.watched import Watched, of_rule, of_weighter, remembering
 from towpath.weighters.race.work import judging_work
 from towpath.weighters.rules.rule import MiniBatchWeighter
 from towpath.weighters.rules.site import FORWARD
 from towpath.weighters.start import ModelLike, OptimizerLike, Start
-from towpath.weighters.window import Window, check_call, checked_window
+from towpath.weighters.tow.options import TOW
+from towpath.weighters.window import Window, check_call, checked_window, refuse_task
 from towpath.weighters.work import WindowWork, plans_windows, window_work
 
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ class Race:
             judges' noise is their own (docs/method.md has the rates where it is not).
         first: mini-batches before the first heat.
         spacing: each later heat begins at so many times the step of the one before.
-        length: mini-batches of the first heat, rounded up to whole windows; later heats have three
-            quarters of them.
+        length: mini-batches of the first heat, rounded up to whole windows; later heats have half
+            as many.
         looks: how often the judges are evaluated in a heat.
         deals: how often a judge's samples are dealt anew into support and query, at each look.
         metric: what arms are scored by on the judges; auto is the accuracy, or minus the loss of
@@ -173,6 +174,15 @@ class Race:
         """
         return self.heats.schedule.first_decision(T)
 
+    def judged_until(self, steps: int, T: int) -> int:
+        """Return the step of a run from which on nothing is judged any more.
+
+        Args:
+            steps: number of mini-batches of the run.
+            T: number of mini-batches of a window.
+        """
+        return self.heats.schedule.last_end(steps, T)
+
     def expected_work(self, T: int, targets: float, inertia: float) -> WindowWork:
         """Return the expected work of a window outside of heats, as if the baseline led.
 
@@ -230,11 +240,14 @@ class Race:
         """
         began = time.perf_counter()
         check_call(objective, seed)
+        refuse_task("judges", judges)
         start = Start.of(model, optimizer)
         call = _Call(objective, checked_window(window), targets, judges, muted, seed, start)
         here = Branch(start.state.x, start.optimizer)
         memory = RaceMemory.of(state, self.rules, here)
-        if self.heats.due(memory) and len(judges) >= ENOUGH_JUDGES:
+        if len(judges) < ENOUGH_JUDGES:
+            memory.heat = None  # a heat that nobody is left to judge
+        elif self.heats.due(memory):
             memory.heat = self.heats.begun(memory, here)
         if memory.heat is None:
             plan = self._follow(memory, call, model, optimizer)
@@ -245,19 +258,23 @@ class Race:
     def _follow(
         self, memory: RaceMemory, call: _Call, model: ModelLike, optimizer: OptimizerLike
     ) -> Plan:
-        """Train the window with the leader; rules that only look at losses watch it."""
-        lead = self.rules[memory.leader]
-        watching = self._watching(memory.leader) if isinstance(lead, MiniBatchWeighter) else {}
-        if watching:
-            assert isinstance(lead, MiniBatchWeighter)
-            watched = Watched(lead, watching)
-            joined = watched.joined(memory.rules, memory.leader)
-            plan = call.plan(watched, model, optimizer, joined)
-            after = watched.parted(plan.weighter_state)
-            memory.rules.update(after.watching)
-            plan = replace(plan, weighter_state=after.lead)
-        else:
+        """Train the window with the leader; rules that remember mini-batches watch it."""
+        lead, rule = self.rules[memory.leader], remembering(self.rules[memory.leader])
+        watching = self._watching(memory.leader)
+        if rule is None or not watching:
             plan = call.plan(lead, model, optimizer, memory.rules.get(memory.leader))
+        else:
+            watched = Watched(rule, watching)
+            known = {name: of_rule(self.rules[name], own) for name, own in memory.rules.items()}
+            joined = of_weighter(lead, watched.joined(known, memory.leader))
+            one = replace(lead, nominal=watched) if isinstance(lead, TOW) else watched
+            plan = call.plan(one, model, optimizer, joined)
+            state = of_rule(lead, plan.weighter_state)
+            assert state is not None
+            after = watched.parted(state)
+            for name, own in after.watching.items():
+                memory.rules[name] = of_weighter(self.rules[name], own)
+            plan = replace(plan, weighter_state=of_weighter(lead, after.lead))
         if plan.status.failed and not plan.status.usable:
             return replace(plan, weighter_state=memory.as_state())
         memory.rules[memory.leader] = plan.weighter_state
@@ -265,10 +282,10 @@ class Race:
         return replace(plan, weighter_state=memory.as_state(), race=RaceRecord(memory.leader))
 
     def _watching(self, leader: str) -> dict[str, MiniBatchWeighter]:
+        """Return the rules that remember mini-batches by which another one trains."""
+        rules = {name: remembering(one) for name, one in self.rules.items() if name != leader}
         return {
-            name: rule
-            for name, rule in self.rules.items()
-            if name != leader and isinstance(rule, MiniBatchWeighter) and not wants_targets(rule)
+            n: rule for n, rule in rules.items() if rule is not None and not wants_targets(rule)
         }
 
     def _run(

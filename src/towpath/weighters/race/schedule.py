@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-LATER = 0.75
+LATER = 0.5
 """how long later heats are, as a share of the first: they have an arm to confirm, not all to try"""
 
 
@@ -33,6 +33,21 @@ class Schedule:
             T: number of mini-batches of the other windows.
         """
         return T * -(-self.begins(0) // T) + self.lasts(0)
+
+    def last_end(self, steps: int, T: int) -> int:
+        """Return the step at which the last heat of a run ends; 0 if the run is too short for one.
+
+        Args:
+            steps: number of mini-batches of the run.
+            T: number of mini-batches of a window.
+        """
+        ended, heats = 0, 0
+        while True:
+            begins = max(ended, T * -(-self.begins(heats) // T))
+            if begins + self.lasts(heats) > steps:
+                return ended
+            ended = begins + T * -(-self.lasts(heats) // T)
+            heats += 1
 
     def lasts(self, heats: int) -> int:
         """Return the mini-batches of the heat after this many heats."""

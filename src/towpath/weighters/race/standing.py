@@ -1,13 +1,13 @@
-"""How the arms of a race stand: what each gained over uniform weights, and who is chosen.
+"""How the arms of a race stand: what each gained over the baseline, and who is chosen.
 
 Every look at the arms scores each of them on the same judges, so a difference is taken judge by
 judge before it is averaged. A gain counts only if it is clear of chance: a one-sided t-test over
 the judges, at a level that is shared out among the arms (Bonferroni), so that arms which are all
-no better than uniform are chosen with at most that probability. Among arms that are clear of
-uniform the one with the largest gain is chosen, not the one with the largest t: a small gain with
+no better than the baseline are chosen with at most that probability. Among arms that are clear of
+it the one with the largest gain is chosen, not the one with the largest t: a small gain with
 little scatter would win over a large one otherwise. The arm that leads was clear once, so it is not
-asked to be so again: it stays eligible while its gain is above 0, and loses the lead to uniform
-weights only if they are ahead of it.
+asked to be so again: it stays eligible while its gain is above 0, and loses the lead to the
+baseline only if that is ahead of it.
 """
 
 import math

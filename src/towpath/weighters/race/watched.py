@@ -1,7 +1,8 @@
 """A rule that leads while others watch: they see every mini-batch and remember, but do not weigh.
 
 A rule that learns from losses (a mixture fitted to the last two hundred of them) would otherwise
-enter a race without any memory, and lose the first part of it.
+enter a race without any memory, and lose the first part of it. A plan about a rule remembers what
+the rule does, so the rule watches in its place.
 """
 
 from collections.abc import Mapping
@@ -10,9 +11,11 @@ from typing import Any
 
 from torch import Tensor
 
+from towpath.weighters.protocol import Weighter
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.tow.options import TOW
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,24 @@ class Memories:
 
     lead: Memory
     watching: dict[str, Memory]
+
+
+def remembering(weighter: Weighter) -> MiniBatchWeighter | None:
+    """Return the rule that a weighter's memory is of: itself, or the nominal of a plan; or None."""
+    if isinstance(weighter, MiniBatchWeighter):
+        return weighter
+    nominal = weighter.nominal if isinstance(weighter, TOW) else None
+    return nominal if isinstance(nominal, MiniBatchWeighter) else None
+
+
+def of_rule(weighter: Weighter, memory: Memory | None) -> Memory | None:
+    """Return the memory of the rule within a weighter's own."""
+    return memory["nominal"] if memory and isinstance(weighter, TOW) else memory
+
+
+def of_weighter(weighter: Weighter, memory: Memory) -> Memory:
+    """Return a weighter's memory that holds this one of its rule."""
+    return {"nominal": memory} if isinstance(weighter, TOW) else memory
 
 
 class Watched(MiniBatchWeighter):

@@ -7,6 +7,7 @@
     robust         the hardest tail, the hardest group
     balancing      groups balanced by their pace or their noise
     selection      only the tasks of low loss
+    evidence       only the tasks whose labels mean something
     schedule       equal weights first, then trusted tasks only
     influence      the effect of a task on the targets, to first order
     lookahead      the same after a trial step
@@ -15,6 +16,7 @@
     scheduler      a recurrent network that draws tasks
 
     groups, clusters, trained       shared by several rules: kinds of tasks, a small Adam
+    right_labels                    right and wrong labels told apart, over many tasks
     seen, minibatch, targets, site  the data that a rule gets
 
 A user's rule derives from the same base class and is treated in the same way.

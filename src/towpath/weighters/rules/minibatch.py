@@ -3,6 +3,8 @@
     losses     [M]      query loss of each task at the current parameters x
     gradients  [M, P]   one row per task
     infos               the tasks' info dictionaries (group, classes, ...), empty for plain tasks
+    evidence   [M]      how sure the labels of each task mean something: about N(0, 1) if they do
+                        not (`towpath.label_evidence`), NaN where a task has no labels
     step                mini-batches that the rule has seen before this one, over the whole training
     tasks               the tasks themselves, and `features()` of their query inputs
     targets             trusted tasks, for rules that want them (`towpath.weighters.rules.targets`)
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from towpath.weighters.rules.targets import Targets
@@ -50,6 +53,8 @@ class MiniBatch:
         along: computes the inner products of the gradients with a direction.
         looks: further evaluations of the tasks.
         targets: the trusted tasks, for a rule that wants them.
+        evidence: that the tasks' labels mean something, `[M]`, or a function that computes it on
+            first use; None where it is not known.
     """
 
     def __init__(
@@ -63,8 +68,10 @@ class MiniBatch:
         along: Callable[[Tensor], Tensor] | None = None,
         looks: Looks = NOTHING_MORE,
         targets: Targets | None = None,
-    ) -> None:
+        evidence: Tensor | Callable[[], Tensor] | None = None,
+    ) -> None:  # nine parameters because each is a part that a rule may read
         self.losses = losses
+        self._evidence = evidence
         self.infos: Sequence[Mapping[str, Any]] = [{} for _ in losses] if infos is None else infos
         self.step = step
         self.tasks = tasks
@@ -84,6 +91,14 @@ class MiniBatch:
     def gradients(self) -> Tensor:
         """The gradients `[M, P]`, gathered from all ranks where several share the tasks."""
         given = self._gradients
+        return given if isinstance(given, Tensor) else given()
+
+    @cached_property
+    def evidence(self) -> Tensor:
+        """The evidence `[M]` that the tasks' labels mean something; NaN where it is not known."""
+        given = self._evidence
+        if given is None:
+            return torch.full_like(self.losses, torch.nan)
         return given if isinstance(given, Tensor) else given()
 
     def along(self, direction: Tensor) -> Tensor:

@@ -60,4 +60,5 @@ class Seen:
                 ),
             ),
             targets=targets,
+            evidence=lambda: said.evidence[kept],
         )

@@ -58,3 +58,11 @@ TARGETS_FAST = Card(
     reference="ours",
     point=TARGETS.point,
 )
+EVIDENCE = Card(
+    formula="`tow-targets` about the weights of `evidence` in place of equal ones",
+    assumes="targets; wrong tasks have labels without meaning",
+    costs="as `tow-targets`",
+    fails="where trusted tasks are memorised: they say little then",
+    reference="ours",
+    point=TARGETS.point,
+)

@@ -1,0 +1,124 @@
+"""`evidence`: tasks whose labels say no more than shuffled ones would are left out (ours).
+
+A high loss does not tell a wrong task from a hard one, and a rule that drops high losses is a
+disaster where hard tasks are what the test asks for. The evidence of a task's labels
+(`towpath.label_evidence`) does: labels without meaning have `z ~ N(0, 1)` whatever the network and
+the task are, and labels of a hard task have a small z, but one above that. So the distribution of
+wrong tasks is known beforehand, and only that of right ones is fitted to the latest tasks
+(`towpath.weighters.rules.right_labels`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from towpath.data.trusted import still_trusted
+from towpath.validation import at_least, check_whole
+from towpath.weighters.card import Card
+from towpath.weighters.rules.exploration import Exploitation
+from towpath.weighters.rules.memory import Memory
+from towpath.weighters.rules.minibatch import MiniBatch
+from towpath.weighters.rules.right_labels import LabelFit
+from towpath.weighters.rules.rule import MiniBatchWeighter
+
+Array = npt.NDArray[np.float64]
+LEAST_WEIGHT = 1e-9
+FIT = LabelFit(least_spread=1.0, widest_wrong=0.4, iterations=50)
+
+
+@dataclass(frozen=True)
+class Evidence(MiniBatchWeighter):
+    """Equal weights for tasks whose labels mean something, by their evidence (ours).
+
+    A task weighs the probability that its labels are right, or that times the weight that
+    `Exploitation` would give it. Trusted tasks are neither fitted nor dropped, unless a check has
+    left them out (`info["left_out"]`; runs check them for weighters that aim at them or judge by
+    them). Nor are tasks without evidence: those of a loss that is neither of classes nor of
+    numbers, or that your function computes itself.
+
+    Args:
+        window: how many of the latest tasks the fit is made of.
+        least: tasks that must have been seen before any is dropped.
+        apart: the least mean evidence of right labels at which tasks are dropped; below it the
+            network cannot tell right labels from wrong ones yet.
+        concentration: None for equal weights of the tasks that are kept; a number, such as 1.2, for
+            those of `Exploitation(concentration)`, under which easy tasks weigh more.
+    """
+
+    card = Card(
+        formula="`u_i` proportional to the probability that the labels of task i mean something, "
+        "by their evidence z: about `N(0, 1)` if they do not, `N(m, s^2)` fitted to the last 200 "
+        "tasks if they do",
+        assumes="wrong tasks have labels without meaning; query sets of ten samples or more",
+        costs="nothing: the evidence comes with the loss",
+        fails="where labels are wrong in a consistent way: it keeps those; where the network tells "
+        "little (a mean evidence of 1 to 2), right tasks lose weight, too",
+        reference="ours",
+    )
+
+    window: int = 200
+    least: int = 20
+    apart: float = 1.0
+    concentration: float | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("Evidence", "window", self.window, 2)
+        check_whole("Evidence", "least", self.least, 2)
+        at_least("Evidence", "apart", self.apart, 0.0)
+        if self.concentration is not None:
+            at_least("Evidence", "concentration", self.concentration, 0.0)
+            Exploitation(self.concentration)  # refuses what else is out of range
+
+    def initial_state(self) -> Memory:
+        """Return a state without any task yet."""
+        return {"evidence": []}
+
+    def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
+        """Return the probabilities that the tasks' labels are right, normalised over the tasks."""
+        remembered = self.watch(batch, state)
+        keep = self._kept(batch, np.array(remembered["evidence"], dtype=np.float64))
+        w = keep * self._among(batch)
+        # where less than one task is right, what is left is not blown up to a whole step
+        return torch.from_numpy(w / max(float(w.sum()), 1.0 / len(batch))), remembered
+
+    def _kept(self, batch: MiniBatch, seen: Array) -> Array:
+        """Return the probability of each task to have labels that mean something."""
+        keep = np.ones(len(batch))
+        if len(seen) < self.least:
+            return keep
+        labels = FIT(seen)
+        if labels.right.mean >= self.apart:
+            z = batch.evidence.double().cpu().numpy()
+            known = np.isfinite(z) & ~_trusted(batch)
+            keep[known] = np.maximum(1.0 - labels.falling_posterior(z[known]), LEAST_WEIGHT)
+        return keep
+
+    def _among(self, batch: MiniBatch) -> Array:
+        """Return the weights of the tasks as if all of them were right; they sum to 1."""
+        if self.concentration is None:
+            return np.full(len(batch), 1.0 / len(batch))
+        easy, _ = Exploitation(self.concentration).weights(batch, {})
+        return easy.double().cpu().numpy()
+
+    def watch(self, batch: MiniBatch, state: Memory) -> Memory:
+        """Remember the evidence of the tasks that are not trusted, without the fit."""
+        z = batch.evidence.double().cpu().numpy()
+        new = z[np.isfinite(z) & ~_trusted(batch)].tolist()
+        return {"evidence": [*state["evidence"], *new][-self.window :]}
+
+
+def _trusted(batch: MiniBatch) -> npt.NDArray[np.bool_]:
+    return np.array([still_trusted(info) for info in batch.infos], dtype=bool)
+
+
+EASY = Card(
+    formula="those of `evidence` times those of `exploitation`, normalised",
+    assumes="as `evidence`; and of right tasks the easy ones are the ones to learn from",
+    costs="nothing",
+    fails="where the test asks for what is hard",
+    reference="ours",
+)
+"""the card of the rule with a concentration"""

@@ -1,0 +1,116 @@
+"""`evidence`: tasks whose labels say no more than shuffled ones are left out, hard ones are not."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import towpath as tp
+
+
+def batch(z, trusted=(), left_out=(), losses=None):
+    z = torch.as_tensor(z, dtype=torch.float64)
+    infos = [
+        {"trusted": i in trusted or i in left_out, "left_out": i in left_out} for i in range(len(z))
+    ]
+    losses = torch.ones(len(z)) if losses is None else torch.as_tensor(losses)
+    return tp.MiniBatch(losses, torch.zeros(len(z), 1), infos, evidence=z)
+
+
+def remembered(rule, right=5.0, share=0.6, n=200, seed=0):
+    generator = np.random.default_rng(seed)
+    z = np.where(
+        generator.random(n) < share, generator.normal(right, 1.2, n), generator.normal(size=n)
+    )
+    return rule.watch(batch(z), rule.initial_state())
+
+
+def test_tasks_without_meaning_are_dropped_and_the_others_weigh_the_same():
+    rule = tp.Evidence()
+    w, _ = rule.weights(batch([5.0, 0.0, 6.5, -1.0, 4.5]), remembered(rule))
+    assert w[[1, 3]].max() < 1e-3
+    np.testing.assert_allclose(w[[0, 2, 4]], 1 / 3, atol=0.01)
+    assert float(w.sum()) == pytest.approx(1.0)
+
+
+def test_the_loss_decides_nothing():
+    rule = tp.Evidence()
+    state = remembered(rule)
+    z = [5.0, 0.0, 6.5]
+    low = rule.weights(batch(z, losses=[0.1, 9.0, 2.0]), state)[0]
+    high = rule.weights(batch(z, losses=[9.0, 0.1, 3.0]), state)[0]
+    assert torch.equal(low, high)
+
+
+def test_hard_tasks_are_kept_where_nothing_is_wrong():
+    # two kinds of right tasks, easy and hard, as photographs among characters
+    rule = tp.Evidence()
+    generator = np.random.default_rng(1)
+    z = np.concatenate([generator.normal(7.0, 0.8, 120), generator.normal(3.0, 1.2, 80)])
+    state = rule.watch(batch(z), rule.initial_state())
+    w, _ = rule.weights(batch([7.0, 3.0, 2.0, 7.5]), state)
+    assert w.min() > 0.9 * w.max()
+
+
+def test_nothing_is_dropped_before_enough_tasks_were_seen_or_before_they_tell_anything():
+    rule = tp.Evidence()
+    few = rule.watch(batch([0.0] * 6 + [5.0] * 6), rule.initial_state())
+    w, _ = rule.weights(batch([0.0, 5.0, 5.0]), few)
+    np.testing.assert_allclose(w, 1 / 3, atol=1e-15)
+    noise = rule.watch(batch(np.random.default_rng(2).normal(size=200)), rule.initial_state())
+    w, _ = rule.weights(batch([0.0, 1.0, -2.0]), noise)
+    np.testing.assert_allclose(w, 1 / 3)
+
+
+def test_trusted_tasks_are_kept_unless_they_were_left_out():
+    rule = tp.Evidence()
+    state = remembered(rule)
+    w, after = rule.weights(batch([0.0, 0.0, 5.0], trusted=[0], left_out=[1]), state)
+    assert w[0] == pytest.approx(float(w[2]), rel=0.01)
+    assert w[1] < 1e-3
+    assert len(after["evidence"]) == 200
+    assert after["evidence"][-2:] == [0.0, 5.0]  # the trusted one is not fitted
+
+
+def test_tasks_without_evidence_are_kept():
+    rule = tp.Evidence()
+    w, after = rule.weights(batch([math.nan, 0.0, 5.0]), remembered(rule))
+    assert w[0] == pytest.approx(float(w[2]), rel=0.01)
+    assert not any(math.isnan(z) for z in after["evidence"])
+    bare = tp.MiniBatch(torch.ones(3), torch.zeros(3, 1))
+    np.testing.assert_allclose(rule.weights(bare, rule.initial_state())[0], 1 / 3)
+
+
+def test_a_mini_batch_of_wrong_tasks_alone_takes_next_to_no_step():
+    rule = tp.Evidence()
+    w, _ = rule.weights(batch([0.0, -1.0, 0.3]), remembered(rule))
+    assert (w > 0).all()
+    assert float(w.sum()) < 0.01
+
+
+def test_easy_tasks_weigh_more_among_those_that_are_kept_if_asked_for():
+    rule, losses = tp.Evidence(concentration=1.2), [2.0, 0.5, 0.4, 1.0]
+    state = remembered(rule)
+    w, _ = rule.weights(batch([5.0, 0.0, 6.5, 5.5], losses=losses), state)
+    easy, _ = tp.Exploitation(1.2).weights(batch([0.0] * 4, losses=losses), {})
+    assert w[1] < 1e-3  # easy, but wrong
+    expected = easy[[0, 2, 3]] / easy[[0, 2, 3]].sum()
+    np.testing.assert_allclose(w[[0, 2, 3]], expected, atol=0.01)
+
+
+def test_watching_remembers_what_weighing_does_and_is_plain_json():
+    rule = tp.Evidence(window=5, least=2)
+    weighed = rule.weights(batch([1.0, 2.0, 3.0]), rule.initial_state())[1]
+    watched = rule.watch(batch([1.0, 2.0, 3.0]), rule.initial_state())
+    assert weighed == watched == json.loads(json.dumps(watched))
+    assert rule.watch(batch([4.0, 5.0, 6.0]), watched)["evidence"] == [2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    "options", [{"window": 1}, {"least": 0}, {"apart": -1.0}, {"concentration": -1.0}]
+)
+def test_wrong_options_are_refused(options):
+    with pytest.raises(ValueError, match=f"Evidence.*{next(iter(options))}"):
+        tp.Evidence(**options)
