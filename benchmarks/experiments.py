@@ -39,9 +39,9 @@ class Experiment:
     column: str = ""
     """the recipe of the column of Table 1 that this reruns on a smaller scale, if any"""
 
-    def words(self, out: Path) -> list[str]:
-        """The command's words after `towpath`."""
-        settings = {
+    def settings(self) -> dict[str, str]:
+        """The fields of the recipe that are overridden, by their dotted names."""
+        return {
             "training.steps": str(self.steps),
             "optimizer.meta_lr": "0.001",
             "episodes.query": "5",
@@ -51,7 +51,10 @@ class Experiment:
             "validation.every": str(max(25, self.steps // 4)),
             **self.overrides,
         }
-        options = [word for key, value in settings.items() for word in (f"--{key}", value)]
+
+    def words(self, out: Path) -> list[str]:
+        """The command's words after `towpath`."""
+        options = [word for key, value in self.settings().items() for word in (f"--{key}", value)]
         return [
             "compare",
             self.recipe,

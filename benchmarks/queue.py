@@ -1,0 +1,92 @@
+"""Runs of several experiments in an order of one's own, one process a core.
+
+python -m benchmarks.queue RUNS FILE
+
+Each line of FILE is the name of an experiment, some of its weighters and some of its seeds:
+
+    trust-40 uniform,auto,oracle 1,2
+    trust-zipf auto 2
+
+Runs are worked off seed by seed in that order. A run that is finished is left alone, one that was
+interrupted goes on from its checkpoint, and one that another process works on is passed over, so
+the same command may run once for each core. The comparisons in RUNS are those of
+`python -m benchmarks.evidence`, which writes their pages from whatever is finished.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+
+from benchmarks.experiments import EXPERIMENTS
+from towpath.grid.compare import begin_comparison, missing_runs
+from towpath.grid.jobs import EventReporter, Job
+from towpath.recipes.reading import read_recipe
+from towpath.runs.comparison_spec import SPEC, ComparisonSpec, label_of, run_name
+from towpath.runs.locking import LockedError, locked
+
+CLAIMS = ".claims"
+SILENT = EventReporter(lambda _: None)
+
+
+def comparison(runs: Path, name: str) -> ComparisonSpec:
+    """Return the comparison of an experiment, begun if it is not yet."""
+    experiment, folder = EXPERIMENTS[name], runs / name
+    wanted = experiment.weighters.split(",")
+    seeds = [int(seed) for seed in experiment.seeds.split(",")]
+    if not (folder / SPEC).is_file():
+        recipe = read_recipe(experiment.recipe, list(experiment.settings().items()))
+        return begin_comparison(folder, recipe, wanted, seeds)
+    found = ComparisonSpec.read(folder)
+    spec = ComparisonSpec.new(folder, found.recipe, wanted, seeds)
+    spec.replace()  # a page that was written in between has narrowed it to what was finished
+    return spec
+
+
+def begun(runs: Path, name: str) -> ComparisonSpec:
+    """Return the comparison, one process at a time."""
+    while True:
+        try:
+            with claim(runs / CLAIMS / name):
+                return comparison(runs, name)
+        except LockedError:
+            time.sleep(0.2)
+
+
+def jobs(spec: ComparisonSpec, weighters: Sequence[str], seeds: Sequence[int]) -> Iterator[Job]:
+    """Yield the runs of some weighters and seeds that are not finished, seed by seed."""
+    known = {run_name(label, seed) for label in spec.labels for seed in spec.seeds}
+    asked = [run_name(label_of(weighter), seed) for seed in seeds for weighter in weighters]
+    if unknown := [name for name in asked if name not in known]:
+        sys.exit(f"{spec.path.name} found the runs {', '.join(unknown)}; expected {sorted(known)}.")
+    missing = {job.name: job for job in missing_runs(spec)}
+    return (missing[name] for name in asked if name in missing)
+
+
+def claim(place: Path) -> AbstractContextManager[None]:
+    """Hold a run for this process, which raises a LockedError if another one has it."""
+    place.mkdir(parents=True, exist_ok=True)
+    return locked(place)
+
+
+def work_off(runs: Path, lines: Sequence[str]) -> None:
+    """Run what the lines ask for and print a line about each run."""
+    for line in lines:
+        name, weighters, seeds = line.split()
+        spec = begun(runs, name)
+        for job in jobs(spec, weighters.split(","), [int(seed) for seed in seeds.split(",")]):
+            with suppress(LockedError), claim(runs / CLAIMS / name / job.name):
+                job.run(SILENT)
+                print(f"{name}/{job.name}: done", flush=True)
+
+
+def main() -> None:
+    """Work off a file of lines."""
+    runs, file = Path(sys.argv[1]), Path(sys.argv[2])
+    lines = [line.strip() for line in file.read_text().splitlines()]
+    work_off(runs, [line for line in lines if line and not line.startswith("#")])
+
+
+if __name__ == "__main__":
+    main()
