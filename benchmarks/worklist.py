@@ -1,6 +1,6 @@
 """Runs of several experiments in an order of one's own, one process a core.
 
-python -m benchmarks.queue RUNS FILE
+python -m benchmarks.worklist RUNS FILE
 
 Each line of FILE is the name of an experiment, some of its weighters and some of its seeds:
 
