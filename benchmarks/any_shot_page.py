@@ -6,8 +6,8 @@ It is made of the rows' own pages (their JSON files), as the index is.
 from collections.abc import Sequence
 
 from benchmarks.any_shot import STEPS, TESTS, Row, rows
-from benchmarks.index import TABLES, Written
-from benchmarks.results import DOCS
+from benchmarks.index import TABLES
+from benchmarks.written import DOCS, Written
 from towpath.recipes.recipe import Recipe
 from towpath.reports.differences import Difference, differences
 from towpath.reports.reruns import paper_recipe
@@ -69,4 +69,4 @@ def _text(changes: Sequence[Difference]) -> str:
 
 
 def _ours(page: Written | None, weighter: str, test: str) -> str:
-    return page.accuracy(weighter, test) if page and page.scores.get(weighter) else "not run"
+    return page.accuracy(weighter, test) if page and page.runs.get(weighter) else "not run"

@@ -3,8 +3,11 @@
 python -m benchmarks.evidence list                    the exact `towpath compare` commands
 python -m benchmarks.evidence run RUNS [NAME...]      run them (or go on with them) in RUNS/NAME
 python -m benchmarks.evidence pages RUNS [NAME...]    docs/results/NAME.md of the runs that are
-                                                      finished, and the index and the README's
-                                                      table of all pages that are there
+                                                      finished here and of those gathered before,
+                                                      and the index and the README's table of all
+                                                      pages that are there
+
+`python -m benchmarks.worklist` runs parts of experiments, in an order of one's own.
 """
 
 import shlex
@@ -15,12 +18,14 @@ from pathlib import Path
 from PIL import Image
 
 from benchmarks.any_shot_page import write_any_shot_page
+from benchmarks.checkout import pin
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.index import HEADLINE, agreements, headline, index
-from benchmarks.results import Finished, page, remerge
+from benchmarks.gathering import Finished, gather
+from benchmarks.index import HEADLINE, PANELS, agreements, headline, index
+from benchmarks.results import draw, page
 from benchmarks.trust_page import write_trust_page
+from benchmarks.written import DOCS, Written
 from towpath import data
-from towpath.runs.comparison import RESULT
 from towpath.runs.comparison_spec import SPEC
 
 TRUSTED_BIRDS = 10
@@ -56,20 +61,17 @@ def run(folder: Path, names: list[str]) -> None:
 
 
 def write(folder: Path, names: list[str]) -> None:
-    """Write the pages of the experiments that are finished, and the index of all pages."""
-    found: dict[str, Finished] = {}
+    """Gather the runs that are finished, and write the pages of whatever was gathered."""
     for name in names:
-        experiment = EXPERIMENTS[name]
-        if (folder / name / SPEC).is_file():
-            remerge(folder / name, experiment.weighters.split(","))
-        if (folder / name / RESULT).is_file():
-            words = experiment.words(Path(name))
-            found[name] = Finished(folder / name, name, experiment.about, words, experiment.column)
-            page(found[name])
-    if HEADLINE.noisy[0] in found and HEADLINE.clean[0] in found:
-        agreements(found[HEADLINE.noisy[0]], found[HEADLINE.clean[0]])
-    if HEADLINE.noisy[1] in found:
-        headline(found[HEADLINE.noisy[1]])
+        if any((folder / name).glob("*/summary.json")):
+            done = Finished(folder, name)
+            gather(done)
+            draw(done)
+            if name == HEADLINE.noisy[1] and set(PANELS) <= set(done.result.weighters):
+                headline(done)
+        if (DOCS / f"{name}.json").is_file() and "values" in Written(name).content["runs"][0]:
+            page(name)  # those of before runs were gathered stay as they are
+    agreements()
     write_any_shot_page()
     write_trust_page()
     index()
@@ -87,6 +89,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     names = rest[1:] or list(EXPERIMENTS)
     if command == "run":
+        pin(folder)
         run(folder, names)
     elif command == "pages":
         write(folder, names)

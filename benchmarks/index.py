@@ -4,19 +4,15 @@ A page that is written again changes its own lines; those of the others stay, wh
 run folders are still there.
 """
 
-import json
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.results import DOCS, Finished, signed
-from towpath.metrics import Metric, metric_named
+from benchmarks.gathering import Finished
+from benchmarks.written import DOCS, Written
 from towpath.reports.charts.figures import write_weights
-from towpath.runs.differences import PairedDifference
 from towpath.weighters.sets import REFEREES
 
 README = Path("README.md")
@@ -44,51 +40,6 @@ class Headline:
 HEADLINE = Headline(
     ("rivals-40", "trust-40"), ("rivals-0", "trust-0"), ("rivals-zipf", "trust-zipf")
 )
-
-
-class Written:
-    """A page of docs/results, read from its JSON file."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.about = name, EXPERIMENTS[name].about
-        self.content: dict[str, Any] = json.loads((DOCS / f"{name}.json").read_text())
-        runs = self.content["runs"]
-        self.tests: list[str] = list(runs[0]["test"])
-        self.scores = {
-            label: [run["test"] for run in runs if run["label"] == label]
-            for label in self.content["weighters"]
-        }
-
-    def metric(self, test: str) -> Metric:
-        """Return the main metric of a test set."""
-        return metric_named(self.content["runs"][0]["test"][test]["metric"])
-
-    def accuracy(self, label: str, test: str) -> str:
-        """Return the mean over the seeds, with the mean half-width of a seed's interval."""
-        scores = [score[test] for score in self.scores[label]]
-        metric = self.metric(test)
-        mean = metric.shown(statistics.fmean(score["mean"] for score in scores))
-        return f"{mean} ±{metric.shown(statistics.fmean(score['interval'] for score in scores))}"
-
-    def change(self, label: str, test: str, each: bool = True) -> str:
-        """Return the paired difference to the baseline, pooled over the seeds.
-
-        Args:
-            label: the weighter.
-            test: the test set.
-            each: whether the differences of the seeds follow in brackets.
-        """
-        found = self.content["differences"].get(label, {}).get(test)
-        if not found:
-            return "-"
-        metric = self.metric(test)
-        text = signed(PairedDifference.from_json(found), metric)
-        if each and len(found["seeds"]) > 1:
-            seeds = (
-                signed(PairedDifference.from_json(one), metric) for one in found["seeds"].values()
-            )
-            text += f" ({', '.join(seeds)})"
-        return text
 
 
 def index() -> None:
@@ -126,8 +77,8 @@ def _rows(done: Written, test: str) -> list[str]:
     """Return the lines of one page and test set."""
     where = f" ({test})" if len(done.tests) > 1 else ""
     lines: list[str] = []
-    for label in done.scores:
-        if done.scores[label]:
+    for label in done.runs:
+        if done.runs[label]:
             first = "" if lines else f"[{done.name}]({done.name}.md){where}"
             cells = [first, "" if lines else done.about, label]
             cells += [done.accuracy(label, test), done.change(label, test)]
@@ -148,7 +99,7 @@ def _readme(columns: list[list[Written]]) -> None:
     for label in (*REFEREES, "evidence", "auto"):
         cells = [label]
         for pages in columns:
-            page = next((one for one in pages if one.scores.get(label)), None)
+            page = next((one for one in pages if one.runs.get(label)), None)
             if page is None:
                 cells += ["-", "-"]
             else:
@@ -164,20 +115,29 @@ def _readme(columns: list[list[Written]]) -> None:
 
 def headline(noisy: Finished) -> None:
     """Draw the README's picture: the weights of wrong and of clean tasks while training."""
-    shown = [label for label in PANELS if noisy.runs(label)]
+    shown = [label for label in PANELS if noisy.result.of(label)]
     write_weights(DOCS / "headline.png", noisy.folder, noisy.result, shown)
 
 
-def agreements(noisy: Finished, clean: Finished) -> None:
+def agreements() -> None:
     """Draw the distribution of the agreement over windows, with wrong labels and without."""
+    names = HEADLINE.noisy[0], HEADLINE.clean[0]
+    if not all((DOCS / f"{name}.json").is_file() for name in names):
+        return
+    noisy, clean = (
+        [a for run in Written(name).runs["tow-targets"] for a in run.get("agreements", ())]
+        for name in names
+    )
+    if not noisy or not clean:
+        return  # pages of before runs were gathered
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot()
     edges = [i / 20 for i in range(-20, 21)]
-    for done, colour, name in (
+    for found, colour, name in (
         (clean, "#0072B2", "no wrong labels"),
         (noisy, "#D55E00", "40% wrong labels"),
     ):
-        axes.hist(done.agreements("tow-targets"), edges, color=colour, alpha=0.6, label=name)
+        axes.hist(found, edges, color=colour, alpha=0.6, label=name)
     axes.set_title("Agreement of the trusted tasks, window by window (tow-targets)")
     axes.set_xlabel("cosine of what two halves of them ask for")
     axes.set_ylabel("windows")

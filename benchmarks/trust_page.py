@@ -7,13 +7,10 @@ were run with.
 """
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scipy.stats import t as student
-
-from benchmarks.index import Written
-from benchmarks.results import DOCS
+from benchmarks.written import DOCS, Written, over_trainings
 from towpath.weighters.sets import REFEREES
 
 PAGE = "trust"
@@ -71,21 +68,6 @@ ASSAYS_MEAN = 0.5
 """what the settings of ToxCast must reach on average"""
 
 
-def gains(page: Written, label: str) -> dict[str, float]:
-    """Return a weighter's paired difference to uniform by seed, in points."""
-    found = page.content["differences"].get(label, {}).get(page.tests[0], {})
-    return {seed: 100 * one["mean"] for seed, one in found.get("seeds", {}).items()}
-
-
-def over_trainings(values: Sequence[float]) -> str:
-    """Return the mean with the 95% interval over trainings, which needs two of them."""
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return f"{mean:+.1f}"
-    width = float(student.ppf(0.975, len(values) - 1)) * statistics.stdev(values)
-    return f"{mean:+.1f} ±{width / len(values) ** 0.5:.1f}"
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What was reached in a setting."""
@@ -103,9 +85,9 @@ class Outcome:
         rules: dict[str, dict[str, float]] = {}
         for name in RIVALS:
             for source in sources:
-                rules.setdefault(name, {}).update(gains(source, name))
+                rules.setdefault(name, {}).update(source.gains(name))
         found = {name: each for name, each in rules.items() if each}
-        return cls(gains(page, OURS), gains(page, "oracle"), found)
+        return cls(page.gains(OURS), page.gains("oracle"), found)
 
     @property
     def mean(self) -> float:

@@ -18,8 +18,8 @@ from torch import Tensor
 
 import towpath as tp
 from benchmarks.measure import prepare_process
-from benchmarks.results import DOCS
 from benchmarks.windows import Scene, real_set, scenes
+from benchmarks.written import DOCS
 from towpath import data
 from towpath.data import Episode
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
+from benchmarks.checkout import pin
 from benchmarks.experiments import EXPERIMENTS
 from towpath.grid.compare import begin_comparison, missing_runs
 from towpath.grid.jobs import EventReporter, Job
@@ -84,6 +85,7 @@ def work_off(runs: Path, lines: Sequence[str]) -> None:
 def main() -> None:
     """Work off a file of lines."""
     runs, file = Path(sys.argv[1]), Path(sys.argv[2])
+    pin(runs)
     lines = [line.strip() for line in file.read_text().splitlines()]
     work_off(runs, [line for line in lines if line and not line.startswith("#")])
 

@@ -2,9 +2,8 @@
 
 import pytest
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.index import Written
-from benchmarks.results import DOCS
-from benchmarks.trust_page import ROWS, Outcome, Row, over_trainings, table
+from benchmarks.trust_page import ROWS, Outcome, Row, table
+from benchmarks.written import DOCS, Written, over_trainings
 
 SEEDS = ("0", "1")
 

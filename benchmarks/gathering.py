@@ -1,0 +1,207 @@
+"""From run folders to the JSON file of a page.
+
+The file gathers runs: those of the folder at hand take the place of their like, and runs of earlier
+sessions or other machines stay, if they were made with the same settings. That is why it holds the
+score of every test task: differences are paired over runs that were never on one machine. It also
+holds what the page shows of the records (thinned), and the commit of each run.
+"""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.checkout import commit_of
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.written import DOCS
+from towpath.metrics import metric_named
+from towpath.recipes.recipe import Recipe
+from towpath.reports.audit import WEIGHTS, audit
+from towpath.runs.comparing import compared
+from towpath.runs.comparison import BASELINE, ComparedRun, Comparison, write_comparison
+from towpath.runs.comparison_spec import ComparisonSpec, label_of
+from towpath.runs.differences import SeedDifferences
+from towpath.runs.folder import RunFolder
+from towpath.runs.plain import Json, plain_json
+from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
+from towpath.runs.task_values import TaskValues
+
+KEPT = (
+    "label",
+    "seed",
+    "test",
+    "validation",
+    "steps",
+    "tasks_trained",
+    "evaluations",
+    "weight_by_label",
+)
+IN_WORDS = ("about", "reproduces", "small", "compare")
+"""parts of a recipe that no run depends on"""
+DETECTOR_STEPS = 100
+Run = Mapping[str, Any]
+
+
+class Finished:
+    """The folder of an experiment's comparison, read once."""
+
+    def __init__(self, runs: Path, name: str) -> None:
+        self.folder, self.name = runs / name, name
+        self.commit = commit_of(runs)
+        weighters = EXPERIMENTS[name].weighters.split(",")
+        self.labels = [label_of(weighter) for weighter in weighters]
+        self.result: Comparison = merged(self.folder, weighters)
+        self.recipe: Recipe = ComparisonSpec.read(self.folder).recipe
+        self.records = {
+            run.folder: list(RunFolder(self.folder / run.folder).records())
+            for run in self.result.runs
+        }
+
+    def entry(self, run: ComparedRun) -> dict[str, Json]:
+        """Return what the page's file keeps of a run."""
+        records, whole = self.records[run.folder], run.as_json()
+        scores = RunFolder(self.folder / run.folder).evaluations() or {}
+        found = audit(records, DETECTOR_STEPS, by=WEIGHTS)
+        return {
+            **{key: whole[key] for key in KEPT},
+            "commit": self.commit,
+            "values": {
+                test: [None if np.isnan(v) else round(float(v), 5) for v in score.main.values]
+                for test, score in scores.items()
+            },
+            "detector": None if found is None else found.area_under_curve,
+            "agreements": agreements(records),
+            "probes": probes(records),
+            "records": thinned(records),
+        }
+
+
+def merged(folder: Path, weighters: Sequence[str]) -> Comparison:
+    """Write `comparison.json` again, of the runs of these weighters that are finished."""
+    spec = ComparisonSpec.read(folder)
+    done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
+    spec = ComparisonSpec.new(
+        folder, spec.recipe, [w for w in weighters if label_of(w) in done], spec.seeds
+    )
+    spec.replace()
+    result = compared(spec)
+    write_comparison(folder, result)
+    return result
+
+
+def gather(done: Finished) -> None:
+    """Write the page's JSON file, with the runs of earlier sessions that it has already."""
+    file = DOCS / f"{done.name}.json"
+    old = json.loads(file.read_text()) if file.is_file() else {}
+    settings = without_paths(done.recipe.as_mapping())
+    runs = {_key(run): run for run in _usable(done.name, old, settings)}
+    runs |= {(run.label, run.summary.seed): done.entry(run) for run in done.result.runs}
+    labels = [label for label in done.labels if any(own == label for own, _ in runs)]
+    ordered = sorted(runs.values(), key=lambda r: (labels.index(r["label"]), r["seed"]))
+    content = {
+        "recipe": done.result.recipe,
+        "weighters": labels,
+        "seeds": sorted({run["seed"] for run in ordered}),
+        "baseline": BASELINE if BASELINE in labels else labels[0],
+        "command": shlex.join(["towpath", *EXPERIMENTS[done.name].words(Path(done.name))]),
+        "settings": settings,
+    }
+    content["differences"] = differences(ordered, str(content["baseline"]))
+    content["runs"] = ordered
+    file.write_text(json.dumps(plain_json(content), separators=(",", ":")))
+
+
+def _key(run: Run) -> tuple[str, int]:
+    return run["label"], run["seed"]
+
+
+def _usable(name: str, old: Mapping[str, Any], settings: Json) -> list[Run]:
+    """Return the runs of a page's file that new ones may stand beside; others are told of."""
+    runs = [run for run in old.get("runs", []) if "values" in run]
+    if runs and _compared(old["settings"]) != _compared(settings):
+        print(f"{name}: {len(runs)} runs of other settings are left out", flush=True)
+        return []
+    known = {label_of(weighter) for weighter in EXPERIMENTS[name].weighters.split(",")}
+    return [run for run in runs if run["label"] in known]
+
+
+def _compared(settings: Json) -> dict[str, Json]:
+    assert isinstance(settings, dict)
+    return {key: value for key, value in settings.items() if key not in IN_WORDS}
+
+
+def differences(runs: Iterable[Run], baseline: str) -> dict[str, Json]:
+    """Return each weighter's paired differences to the baseline, by test set."""
+    values: dict[str, dict[str, dict[int, TaskValues]]] = {}
+    for run in runs:
+        for test, each in run["values"].items():
+            metric = metric_named(run["test"][test]["metric"])
+            array = np.array([np.nan if v is None else v for v in each])
+            found = TaskValues(metric, array, ~np.isnan(array))
+            values.setdefault(run["label"], {}).setdefault(test, {})[run["seed"]] = found
+    result: dict[str, Json] = {}
+    for label in values:
+        if label != baseline:
+            pairs = {
+                test: SeedDifferences.between(own, values[baseline].get(test, {}))
+                for test, own in values[label].items()
+            }
+            result[label] = {test: pair.as_json() for test, pair in pairs.items() if pair}
+    return result
+
+
+def without_paths(value: Json) -> Json:
+    """Return settings with folders by their last part: where they lay is nobody's business."""
+    if isinstance(value, dict):
+        return {key: without_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_paths(item) for item in value]
+    return Path(value).name if isinstance(value, str) and value.startswith("/") else value
+
+
+def agreements(records: Iterable[Record]) -> list[Json]:
+    """Return the agreement of the targets, window by window."""
+    return [
+        round(record.plan.agreement, 3)
+        for record in records
+        if isinstance(record, StepRecord)
+        and record.plan is not None
+        and record.plan.agreement is not None
+    ]
+
+
+def probes(records: Iterable[Record]) -> dict[str, Json]:
+    """Return how far the weights of fixed tasks are from 1/M, by probe and step."""
+    found: dict[str, dict[str, Json]] = {}
+    for record in records:
+        if isinstance(record, ProbeRecord):
+            spread: list[Json] = [round(w * len(row) - 1, 6) for row in record.weights for w in row]
+            found.setdefault(record.name, {})[str(record.step)] = spread
+    return dict(found)
+
+
+def thinned(records: Iterable[Record], every: int = 20) -> list[Json]:
+    """Return loss, agreement and trust in wrong tasks every few steps, and all validations."""
+    kept: list[Json] = []
+    for record in records:
+        if isinstance(record, ValidationRecord):
+            kept.append({"step": record.step, "validation": round(record.score.mean, 4)})
+        elif isinstance(record, StepRecord) and (record.step - 1) % every == 0:
+            kept.append(_thin(record))
+    return kept
+
+
+def _thin(record: StepRecord) -> dict[str, Json]:
+    """A mini-batch's own tasks: trusted ones are not judged."""
+    line: dict[str, Json] = {"step": record.step, "loss": round(record.loss or 0.0, 4)}
+    found = None if record.plan is None else record.plan.agreement
+    if found is not None:
+        line["agreement"] = round(found, 3)
+    both = zip(record.weights, record.tasks, strict=True)
+    own = [(weight, task) for weight, task in both if not task.get("trusted")]
+    line["weights"] = [round(weight, 4) for weight, _ in own]
+    line["wrong"] = [i for i, (_, task) in enumerate(own) if task.get("mislabelled")]
+    return line

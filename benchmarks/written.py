@@ -1,0 +1,96 @@
+"""A page of docs/results as its JSON file has it: what tables, index and README are made of."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import t as student
+
+from benchmarks.experiments import EXPERIMENTS
+from towpath.metrics import Metric, metric_named
+from towpath.runs.advice import holm
+from towpath.runs.differences import PairedDifference
+
+DOCS = Path("docs/results")
+LEVEL = 0.05
+
+
+class Written:
+    """A page of docs/results, read from its JSON file."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.about = name, EXPERIMENTS[name].about
+        self.content: dict[str, Any] = json.loads((DOCS / f"{name}.json").read_text())
+        runs = self.content["runs"]
+        self.tests: list[str] = list(runs[0]["test"])
+        self.runs: dict[str, list[dict[str, Any]]] = {
+            label: [run for run in runs if run["label"] == label]
+            for label in self.content["weighters"]
+        }
+
+    @property
+    def commits(self) -> list[str]:
+        """The commits of the runs, oldest page entries first; empty for pages without them."""
+        found = dict.fromkeys(run.get("commit") for own in self.runs.values() for run in own)
+        return [commit for commit in found if commit]
+
+    def metric(self, test: str) -> Metric:
+        """Return the main metric of a test set."""
+        return metric_named(self.content["runs"][0]["test"][test]["metric"])
+
+    def accuracy(self, label: str, test: str) -> str:
+        """Return the mean over the seeds, with the mean half-width of a seed's interval."""
+        scores = [run["test"][test] for run in self.runs[label]]
+        metric = self.metric(test)
+        mean = metric.shown(statistics.fmean(score["mean"] for score in scores))
+        return f"{mean} ±{metric.shown(statistics.fmean(score['interval'] for score in scores))}"
+
+    def change(self, label: str, test: str, each: bool = True) -> str:
+        """Return the paired difference to the baseline, pooled over the seeds.
+
+        Args:
+            label: the weighter.
+            test: the test set.
+            each: whether the differences of the seeds follow in brackets.
+        """
+        found = self.content["differences"].get(label, {}).get(test)
+        if not found:
+            return "-"
+        metric = self.metric(test)
+        text = shown(found, metric, self._chances(test)[label])
+        if each and len(found["seeds"]) > 1:
+            seeds = (metric.shown(one["mean"], sign=True) for one in found["seeds"].values())
+            text += f" ({', '.join(seeds)})"
+        return text
+
+    def _chances(self, test: str) -> dict[str, float]:
+        """Return the p-values of all weighters of the page, after Holm's correction."""
+        found = {
+            label: by_set[test]["p_value"]
+            for label, by_set in self.content["differences"].items()
+            if test in by_set
+        }
+        return dict(zip(found, holm(list(found.values())), strict=True))
+
+    def gains(self, label: str, test: str | None = None) -> dict[str, float]:
+        """Return a weighter's paired difference to the baseline by seed, in points."""
+        found = self.content["differences"].get(label, {}).get(test or self.tests[0], {})
+        return {seed: 100 * one["mean"] for seed, one in found.get("seeds", {}).items()}
+
+
+def shown(found: dict[str, Any], metric: Metric, p_value: float) -> str:
+    """Return a paired difference with its interval, marked where it is not significant."""
+    one = PairedDifference.from_json(found)
+    mark = "" if p_value < LEVEL else " n.s."
+    return f"{metric.shown(one.mean, sign=True)} ±{metric.shown(one.interval)}{mark}"
+
+
+def over_trainings(values: Sequence[float]) -> str:
+    """Return the mean with the 95% interval over trainings, which needs two of them."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return f"{mean:+.1f}"
+    width = float(student.ppf(0.975, len(values) - 1)) * statistics.stdev(values)
+    return f"{mean:+.1f} ±{width / len(values) ** 0.5:.1f}"
