@@ -219,9 +219,16 @@ EXPERIMENTS = {
 }
 ZIPF = noise(0.0, **{"episodes.groups": "zipf", "episodes.zipf_exponent": "2.0"})
 MAML = {"learner": "{name: maml, inner_lr: 0.1, adaptation_steps: 5}"}
-JUDGED = REFEREE.replace(",oracle", "") + ",auto"
-"""what a referee will ask for, and the race that must be as good as the best of them"""
-_trust = Experiment("omniglot-noise", "uniform,mixture,tow-targets,oracle,auto", 400, "", "0,1,2")
+JUDGED = REFEREE.replace(",oracle", "") + ",evidence,auto"
+"""what a referee will ask for, what the race starts from, and the race, which must be as good as
+the best of them"""
+_trust = Experiment(
+    "omniglot-noise",
+    "uniform,above-chance,mixture,tow-targets,oracle,evidence,auto",
+    400,
+    "",
+    "0,1,2",
+)
 EXPERIMENTS |= {
     # the table of the issue Trust, written before any of it was run: `auto` without options
     "trust-20": replace(_trust, about="20 per cent wrong query labels", overrides=noise(0.2)),
@@ -238,7 +245,7 @@ EXPERIMENTS |= {
     "trust-wrong": replace(
         _trust,
         about="40 per cent of the trusted tasks with wrong labels, none of the training tasks",
-        weighters="uniform,mixture,opus,tow-targets,auto",
+        weighters="uniform,mixture,opus,tow-targets,evidence,auto",
         overrides=noise(0.0, **{"trusted.label_noise": "0.4"}),
     ),
     "trust-zipf": replace(

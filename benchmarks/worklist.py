@@ -25,6 +25,7 @@ from towpath.grid.compare import begin_comparison, missing_runs
 from towpath.grid.jobs import EventReporter, Job
 from towpath.recipes.reading import read_recipe
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, label_of, run_name
+from towpath.runs.folder import RunFolder
 from towpath.runs.locking import LockedError, locked
 
 CLAIMS = ".claims"
@@ -78,8 +79,9 @@ def work_off(runs: Path, lines: Sequence[str]) -> None:
         spec = begun(runs, name)
         for job in jobs(spec, weighters.split(","), [int(seed) for seed in seeds.split(",")]):
             with suppress(LockedError), claim(runs / CLAIMS / name / job.name):
-                job.run(SILENT)
-                print(f"{name}/{job.name}: done", flush=True)
+                if not RunFolder(Path(job.folder)).finished:  # by another process, meanwhile
+                    job.run(SILENT)
+                    print(f"{name}/{job.name}: done", flush=True)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from towpath.weighters.race.race import Race
 from towpath.weighters.registry import WEIGHTERS, WeighterEntry
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
+from towpath.weighters.rules.chance import AboveChance
 from towpath.weighters.rules.evidence import Evidence
 from towpath.weighters.rules.exploration import Dirichlet, Exploitation, Exploration, Gamma
 from towpath.weighters.rules.influence import L2RW, OPUS, DoGE
@@ -40,6 +41,7 @@ __all__ = [
     "TOW",
     "TRMAML",
     "WEIGHTERS",
+    "AboveChance",
     "AlphaMAML",
     "AutoLambda",
     "CVaR",

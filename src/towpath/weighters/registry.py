@@ -12,6 +12,7 @@ from towpath.weighters.race import cards as race_cards
 from towpath.weighters.race.race import Race
 from towpath.weighters.rules.agreement import MGDA, GradientAgreement
 from towpath.weighters.rules.balancing import DWA, FAMO, Uncertainty
+from towpath.weighters.rules.chance import AboveChance
 from towpath.weighters.rules.evidence import EASY as EVIDENCE_EASY
 from towpath.weighters.rules.evidence import Evidence
 from towpath.weighters.rules.exploration import Exploitation, Exploration
@@ -71,6 +72,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "oracle": WeighterEntry(Oracle),
     "trim": WeighterEntry(Trim),
     "mixture": WeighterEntry(Mixture),
+    "above-chance": WeighterEntry(AboveChance),
     "tr-maml": WeighterEntry(TRMAML),
     "famo": WeighterEntry(FAMO),
     "dwa": WeighterEntry(DWA),

@@ -11,6 +11,7 @@ REFEREES: Mapping[str, str] = {
     "exploitation": "the strongest of the paper's own baselines under wrong labels",
     "trim": "the simplest rule that knows that wrong tasks have high losses",
     "mixture": "the strongest rule without targets: it beat us under wrong labels",
+    "above-chance": "what anybody would try first against labels without meaning",
     "l2rw": "the best known rule with targets: one step ahead, nothing shrunk",
     "opus": "the same in the optimiser's own geometry, by a softmax",
     "mwl-maml": "the best known rule with targets in meta-learning: several looks ahead",

@@ -7,6 +7,7 @@
     robust         the hardest tail, the hardest group
     balancing      groups balanced by their pace or their noise
     selection      only the tasks of low loss
+    chance         only the tasks that are classified better than by guessing
     evidence       only the tasks whose labels mean something
     schedule       equal weights first, then trusted tasks only
     influence      the effect of a task on the targets, to first order

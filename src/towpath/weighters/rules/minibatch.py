@@ -3,6 +3,7 @@
     losses     [M]      query loss of each task at the current parameters x
     gradients  [M, P]   one row per task
     infos               the tasks' info dictionaries (group, classes, ...), empty for plain tasks
+    accuracies [M]      accuracy on each task's query set, NaN where it has no classes
     evidence   [M]      how sure the labels of each task mean something: about N(0, 1) if they do
                         not (`towpath.label_evidence`), NaN where a task has no labels
     step                mini-batches that the rule has seen before this one, over the whole training
@@ -53,6 +54,7 @@ class MiniBatch:
         along: computes the inner products of the gradients with a direction.
         looks: further evaluations of the tasks.
         targets: the trusted tasks, for a rule that wants them.
+        accuracies: on the tasks' query sets, `[M]`; None where there are no classes.
         evidence: that the tasks' labels mean something, `[M]`, or a function that computes it on
             first use; None where it is not known.
     """
@@ -68,9 +70,11 @@ class MiniBatch:
         along: Callable[[Tensor], Tensor] | None = None,
         looks: Looks = NOTHING_MORE,
         targets: Targets | None = None,
+        accuracies: Tensor | None = None,
         evidence: Tensor | Callable[[], Tensor] | None = None,
-    ) -> None:  # nine parameters because each is a part that a rule may read
+    ) -> None:  # ten parameters because each is a part that a rule may read
         self.losses = losses
+        self.accuracies = torch.full_like(losses, torch.nan) if accuracies is None else accuracies
         self._evidence = evidence
         self.infos: Sequence[Mapping[str, Any]] = [{} for _ in losses] if infos is None else infos
         self.step = step

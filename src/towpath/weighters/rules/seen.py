@@ -60,5 +60,6 @@ class Seen:
                 ),
             ),
             targets=targets,
+            accuracies=None if said.accuracies is None else said.accuracies[kept],
             evidence=lambda: said.evidence[kept],
         )
