@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.trust_page import ROWS, Outcome, Row, table
+from benchmarks.trust_page import ROWS, Outcome, Row, assays, table
 from benchmarks.written import DOCS, Written, over_trainings
 
 SEEDS = ("0", "1")
@@ -45,6 +45,17 @@ def test_the_best_rule_is_compared_on_the_seeds_that_both_have():
     assert found.misses(row) == []
     assert outcome([1.0, 1.0], trim=[2.5, 2.5]).misses(row) == ["1.5 below trim"]
     assert outcome([1.0, 1.0]).misses(row) == ["no rule was run"]
+
+
+def test_one_rule_for_all_assays_is_compared_on_common_seeds():
+    found = assays(
+        [outcome([1.0, 2.0], trim=[3.0], opus=[0.0, 0.0]), outcome([0.0, 0.0], trim=[-2.0])]
+    )
+    assert found[0].startswith("ToxCast on average over 2 settings: +0.75")
+    assert "holds" in found[0]
+    assert [line for line in found if line.startswith("| `")] == ["| `trim` | +0.50 | +0.50 |"]
+    assert "does **not** hold" in assays([outcome([0.4, 0.4])])[0]
+    assert assays([outcome([])]) == []
 
 
 def test_intervals_are_over_trainings():
