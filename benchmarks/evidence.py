@@ -69,7 +69,9 @@ def write(folder: Path, names: list[str]) -> None:
             draw(done)
             if name == HEADLINE.noisy[1] and set(PANELS) <= set(done.result.weighters):
                 headline(done)
-        if (DOCS / f"{name}.json").is_file() and "values" in Written(name).content["runs"][0]:
+        if (DOCS / f"{name}.json").is_file() and any(
+            "values" in run for run in Written(name).content["runs"]
+        ):
             page(name)  # those of before runs were gathered stay as they are
     agreements()
     write_any_shot_page()

@@ -8,11 +8,13 @@ holds what the page shows of the records (thinned), and the commit of each run.
 
 import json
 import shlex
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from benchmarks.checkout import commit_of
 from benchmarks.experiments import EXPERIMENTS
@@ -23,11 +25,11 @@ from towpath.reports.audit import WEIGHTS, audit
 from towpath.runs.comparing import compared
 from towpath.runs.comparison import BASELINE, ComparedRun, Comparison, write_comparison
 from towpath.runs.comparison_spec import ComparisonSpec, label_of
-from towpath.runs.differences import SeedDifferences
+from towpath.runs.differences import PairedDifference, SeedDifferences
 from towpath.runs.folder import RunFolder
-from towpath.runs.plain import Json, plain_json
+from towpath.runs.plain import Json, JsonObject, plain_json
 from towpath.runs.records import ProbeRecord, Record, StepRecord, ValidationRecord
-from towpath.runs.task_values import TaskValues
+from towpath.runs.task_values import NORMAL_95, TaskValues
 
 KEPT = (
     "label",
@@ -109,7 +111,8 @@ def gather(done: Finished) -> None:
         "command": shlex.join(["towpath", *EXPERIMENTS[done.name].words(Path(done.name))]),
         "settings": settings,
     }
-    content["differences"] = differences(ordered, str(content["baseline"]))
+    given = old.get("differences", {}) if any("values" not in run for run in ordered) else {}
+    content["differences"] = differences(ordered, str(content["baseline"]), given)
     content["runs"] = ordered
     file.write_text(json.dumps(plain_json(content), separators=(",", ":")))
 
@@ -120,7 +123,7 @@ def _key(run: Run) -> tuple[str, int]:
 
 def _usable(name: str, old: Mapping[str, Any], settings: Json) -> list[Run]:
     """Return the runs of a page's file that new ones may stand beside; others are told of."""
-    runs = [run for run in old.get("runs", []) if "values" in run]
+    runs = list(old.get("runs", []))
     if runs and _compared(old["settings"]) != _compared(settings):
         print(f"{name}: {len(runs)} runs of other settings are left out", flush=True)
         return []
@@ -133,24 +136,51 @@ def _compared(settings: Json) -> dict[str, Json]:
     return {key: value for key, value in settings.items() if key not in IN_WORDS}
 
 
-def differences(runs: Iterable[Run], baseline: str) -> dict[str, Json]:
-    """Return each weighter's paired differences to the baseline, by test set."""
+def differences(runs: Iterable[Run], baseline: str, given: Mapping[str, Any]) -> dict[str, Json]:
+    """Return each weighter's paired differences to the baseline, by test set.
+
+    Args:
+        runs: the runs, with the scores of their test tasks.
+        baseline: the weighter that the others are compared with.
+        given: differences that a page has already; they stand for runs whose scores were not kept.
+    """
     values: dict[str, dict[str, dict[int, TaskValues]]] = {}
     for run in runs:
-        for test, each in run["values"].items():
-            metric = metric_named(run["test"][test]["metric"])
-            array = np.array([np.nan if v is None else v for v in each])
-            found = TaskValues(metric, array, ~np.isnan(array))
-            values.setdefault(run["label"], {}).setdefault(test, {})[run["seed"]] = found
+        for test in run["test"]:
+            own = values.setdefault(run["label"], {}).setdefault(test, {})
+            if "values" in run:
+                own[run["seed"]] = _values(run, test)
     result: dict[str, Json] = {}
     for label in values:
         if label != baseline:
-            pairs = {
-                test: SeedDifferences.between(own, values[baseline].get(test, {}))
+            by_set = {
+                test: _between(own, values[baseline].get(test, {}), given.get(label, {}).get(test))
                 for test, own in values[label].items()
             }
-            result[label] = {test: pair.as_json() for test, pair in pairs.items() if pair}
+            result[label] = {test: found.as_json() for test, found in by_set.items() if found}
     return result
+
+
+def _values(run: Run, test: str) -> TaskValues:
+    array = np.array([np.nan if v is None else v for v in run["values"][test]])
+    return TaskValues(metric_named(run["test"][test]["metric"]), array, ~np.isnan(array))
+
+
+def _between(
+    own: Mapping[int, TaskValues], base: Mapping[int, TaskValues], given: JsonObject | None
+) -> SeedDifferences | None:
+    """Return the differences of all seeds, with those given where no scores were kept."""
+    found = SeedDifferences.between(own, base)
+    kept = {} if given is None else SeedDifferences.from_json(given).seeds
+    seeds = {**kept, **({} if found is None else found.seeds)}
+    if not seeds or (found is not None and len(seeds) == len(found.seeds)):
+        return found
+    ordered = dict(sorted(seeds.items()))
+    mean = statistics.fmean(one.mean for one in seeds.values())
+    # all seeds have the same test tasks: as if their errors were one and the same, the most it is
+    width = statistics.fmean(one.interval for one in seeds.values())
+    p_value = 2.0 * float(norm.sf(NORMAL_95 * abs(mean) / width)) if width > 0 else 1.0
+    return SeedDifferences(PairedDifference(mean, width, p_value), ordered)
 
 
 def without_paths(value: Json) -> Json:

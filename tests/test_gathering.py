@@ -65,6 +65,27 @@ def test_runs_of_two_places_give_the_figures_of_one(tiny):
             assert own["seeds"][str(seed)]["p_value"] == pytest.approx(one.p_value, abs=1e-3)
 
 
+def test_differences_of_a_page_stand_for_runs_whose_scores_were_not_kept(tiny):
+    run("one", f"{NAME} uniform,exploitation 0")
+    gather("one")
+    file = Path(f"docs/results/{NAME}.json")
+    older = content()
+    for entry in older["runs"]:
+        del entry["values"]
+    file.write_text(json.dumps(older))
+    run("other", f"{NAME} uniform,exploitation,trim 1")
+    gather("other")
+    found = content()
+    assert found["seeds"] == [0, 1]
+    for test, difference in found["differences"]["exploitation"].items():
+        before = older["differences"]["exploitation"][test]["seeds"]["0"]
+        assert difference["seeds"]["0"] == before
+        both = [before, difference["seeds"]["1"]]
+        assert difference["mean"] == pytest.approx(sum(one["mean"] for one in both) / 2)
+        assert difference["interval"] == pytest.approx(sum(one["interval"] for one in both) / 2)
+        assert list(found["differences"]["trim"][test]["seeds"]) == ["1"]
+
+
 def test_the_page_says_what_it_has_and_what_nobody_has_run(tiny):
     run("one", f"{NAME} uniform,exploitation 0", f"{NAME} exploitation 1")
     Path("one/commit").write_text("0123456789abcdef\n")
