@@ -23,6 +23,8 @@ TABLES = {
     "why": "why the paper's cost does not beat uniform weights, window by window",
 }
 """pages that are made of other pages"""
+HOW_TO_READ = "## How to read it"
+"""what stands before it in reading.md opens the index, the rest closes it"""
 PANELS = ("uniform", "exploitation", "mixture", "auto", "oracle")
 """the panels of the README's picture"""
 
@@ -45,9 +47,13 @@ HEADLINE = Headline(
 def index() -> None:
     """Write the page of all experiments, and the README's table."""
     pages = {n: Written(n) for n in EXPERIMENTS if (DOCS / f"{n}.json").is_file()}
+    reading = DOCS / "reading.md"
+    text = reading.read_text() if reading.is_file() else ""
+    short, _, long = text.partition(HOW_TO_READ)
     lines = [
         "# Results",
         "",
+        *([short.strip(), ""] if short.strip() else []),
         "Written by `python -m benchmarks.evidence pages RUNS`; every command is on its page and "
         "in `python -m benchmarks.evidence list`. Differences to the baseline are paired, in "
         "points.",
@@ -61,9 +67,8 @@ def index() -> None:
     for name, about in TABLES.items():
         if (DOCS / f"{name}.md").is_file():
             lines.append(f"| [{name}]({name}.md) | {about} | | | |")
-    reading = DOCS / "reading.md"
-    if reading.exists():
-        lines += ["", reading.read_text().strip()]
+    if long:
+        lines += ["", HOW_TO_READ + long.rstrip()]
     (DOCS / "README.md").write_text("\n".join(lines) + "\n")
     columns = [
         [pages[name] for name in names if name in pages]

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.written import DOCS, Written, over_trainings
+from benchmarks.written import DOCS, Written, over_trainings, reading
 from towpath.weighters.sets import REFEREES
 
 PAGE = "trust"
@@ -221,7 +221,6 @@ def write_trust_page() -> None:
     if not pages:
         return
     families = [Outcome.of(r, pages) for r in ROWS if "toxcast" in r.page and r.page in pages]
-    reading = DOCS / f"{PAGE}-reading.md"
     lines = [
         "# Is `auto` right everywhere?",
         "",
@@ -235,6 +234,6 @@ def write_trust_page() -> None:
         *table(pages),
         "",
         *assays(families),
-        reading.read_text().strip() if reading.is_file() else "",
+        reading(PAGE),
     ]
     (DOCS / f"{PAGE}.md").write_text("\n".join(lines).rstrip() + "\n")

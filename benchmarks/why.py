@@ -19,7 +19,7 @@ from torch import Tensor
 import towpath as tp
 from benchmarks.measure import prepare_process
 from benchmarks.windows import Scene, real_set, scenes
-from benchmarks.written import DOCS
+from benchmarks.written import DOCS, reading
 from towpath import data
 from towpath.data import Episode
 
@@ -180,7 +180,7 @@ def main() -> None:
         far[f"T = {T}"] = gathered(RATES[-1], {SCALE_FREE: PLANS[SCALE_FREE]}, T)[SCALE_FREE]
     text += [f"## A longer horizon, learning rate {RATES[-1]:g}, {SCALE_FREE}", "", *lines(far), ""]
     print("\n".join(text[-2 - len(far) :]), flush=True)
-    (DOCS / f"{PAGE}.md").write_text("\n".join(text))
+    (DOCS / f"{PAGE}.md").write_text("\n".join([*text, reading(PAGE)]).rstrip() + "\n")
 
 
 if __name__ == "__main__":

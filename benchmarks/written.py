@@ -17,6 +17,12 @@ DOCS = Path("docs/results")
 LEVEL = 0.05
 
 
+def reading(name: str) -> str:
+    """Return what was written by hand about a page, NAME-reading.md; empty if nothing was."""
+    file = DOCS / f"{name}-reading.md"
+    return file.read_text().strip() if file.is_file() else ""
+
+
 class Written:
     """A page of docs/results, read from its JSON file."""
 
