@@ -24,7 +24,7 @@ demo: install
 	$(BIN)/towpath demo
 
 test: install
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations=40
 
 test-slow: install
 	$(BIN)/python -m pytest -m slow
