@@ -7,6 +7,7 @@ ALL = (
     "start",
     "learners",
     "planner",
+    "every_window",
     "fidelity",
     "slopes",
     "memory",

@@ -11,14 +11,12 @@ from typing import Generic
 
 from towpath.control.bounds.bounds import Bounds
 from towpath.control.descent import Direction
+from towpath.control.difference import rounding
 from towpath.control.prior import ActionPrior
 from towpath.control.search import Search, Step
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind
 from towpath.control.trajectory import Kept, Problem, Trajectory
-
-ROUNDINGS = 8.0
-"""a predicted decrease below this many rounding units of the cost is not significant"""
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,6 @@ class Improvement(Generic[Kept]):
     curvature_ratio: float = 0.0
     compared_with: Trajectory[Kept] | None = None
     """the trajectory that the accepted one was compared with, if it is not the given nominal"""
-
-
-def rounding(problem: Problem[Kept], trajectory: Trajectory[Kept], prior: ActionPrior) -> float:
-    """Return by how much rounding may change the cost of a trajectory."""
-    return ROUNDINGS * problem.epsilon * trajectory.magnitude(prior)
 
 
 def ilqr(

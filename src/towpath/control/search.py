@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from towpath.control.descent import Direction
+from towpath.control.difference import difference
 from towpath.control.prior import ActionPrior
 from towpath.control.trajectory import Allows, Kept, Problem, Trajectory, Work
 
@@ -50,12 +51,11 @@ class Search:
             problem: rolls trials out through the true dynamics.
             current: the trajectory that the direction starts from.
             prior: the prior of the actions.
-            slack: rounding error of the cost, which may hide a decrease.
+            slack: rounding error of the difference of two costs, which may hide a decrease.
             allows: whether an action is feasible.
             derivatives: whether an accepted trial will be modelled.
         """
         eps, work, trials = 1.0, Work(), 0
-        J_hat = current.cost(prior)
         for _ in range(self.max_trials + FREE_HALVINGS):
             candidate = problem.rollout(
                 direction.policy(eps), derivatives=derivatives, allows=allows
@@ -64,9 +64,11 @@ class Search:
             if candidate.feasible or candidate.work.any:
                 trials += 1
             if candidate.finite and candidate.feasible:
-                change = candidate.cost(prior) - J_hat
+                change = difference(candidate, current, prior).change
                 enough = self.sufficient_decrease * eps * direction.theta + slack
-                if change <= 0.0 and change <= enough:
+                # the two sums as well, so that no rounding of them shows a plan above its nominal
+                lower = change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
+                if lower and change <= enough:
                     return Step(candidate, eps, trials, work)
             if trials >= self.max_trials:
                 break

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
 from towpath.control.prior import ActionPrior
@@ -56,6 +57,10 @@ class Trajectory(Generic[Kept]):
     work: Work
     # what the problem needs to model it
     kept: Kept
+    # whose costs they are
+    task_costs: Sequence[Tensor] = ()
+    """costs of single tasks, float64, one vector for each of `state_costs`, which are their sums;
+    empty if the problem does not know single tasks, and each state then counts as one"""
 
     def cost(self, prior: ActionPrior) -> float:
         """Return the total cost J of the trajectory, including the prior."""
@@ -64,6 +69,12 @@ class Trajectory(Generic[Kept]):
     def magnitude(self, prior: ActionPrior) -> float:
         """Return `sum |c_t|`, the scale to which the rounding of J is relative."""
         return math.fsum(abs(c) for c in self.state_costs) + prior.cost(self.actions)
+
+    def single_costs(self) -> Tensor:
+        """Return the costs of all single tasks at all states `[n]`, in float64."""
+        if not self.task_costs:
+            return torch.tensor(self.state_costs, dtype=torch.float64)
+        return torch.cat(list(self.task_costs))
 
 
 class Problem(Protocol[Kept]):

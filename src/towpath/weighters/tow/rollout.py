@@ -63,8 +63,6 @@ class Rollout:
     terminal: CostTerms | None
     bad: Muted
     """tasks and targets whose loss or gradient is not finite"""
-    counted: list[Tensor]
-    """losses of single tasks that make up the cost, stage by stage, float64"""
     buffers: Mapping[str, Tensor] = field(default_factory=dict)
     """the model's buffers after the steps, if these were part of training"""
     trained: bool = True
@@ -118,10 +116,10 @@ class Walk:
                 points=self.points,
                 terminal=self.pending if self.derivatives else None,
                 bad=self.bad | self.doubtful,
-                counted=self.counted,
                 buffers=self.buffers,
                 trained=self.trains,
             ),
+            task_costs=self.counted,
         )
 
 

@@ -38,7 +38,7 @@ from towpath.control import (
     Work,
     backward_costates,
 )
-from towpath.control.ilqr import rounding
+from towpath.control.difference import rounding
 from towpath.dynamics import State
 from towpath.objective import Evaluation
 from towpath.weighters.tow.problem import Decide, WindowProblem
@@ -87,7 +87,7 @@ class Steering:
             predicted += _promised(trial, nominal, left_out, prior)
         work, base = trial.work, nominal
         change = trial.cost(prior) - nominal.cost(prior)
-        counted, errors = (trial.kept.counted, nominal.kept.counted), problem.setting.cost.chance
+        counted, errors = (trial.task_costs, nominal.task_costs), problem.setting.cost.chance
         accepted = trial.finite and change <= by_chance(*counted, errors)
         if not accepted:  # training with the nominal's weights decides
             base = problem.rollout(policy, derivatives=False)
@@ -178,11 +178,11 @@ def _completed(
     The cost is that found in training, and what the nominal's omitted steps would have changed
     later.
     """
-    costs, counted = list(nominal.state_costs), list(nominal.kept.counted)
+    costs, counted = list(nominal.state_costs), list(nominal.task_costs)
     for t, stage in left_out.items():
-        counted[t] = trial.kept.counted[t]
+        counted[t] = trial.task_costs[t]
         costs[t] = trial.state_costs[t] + stage.worth
-    return replace(nominal, state_costs=costs, kept=replace(nominal.kept, counted=counted))
+    return replace(nominal, state_costs=costs, task_costs=counted)
 
 
 def _promised(
