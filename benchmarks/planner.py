@@ -134,7 +134,9 @@ def ten_over_two() -> None:
 
     def run(iterations: int) -> None:
         with every_first_trial_taken():
-            plans[str(iterations)] = plan_with(here, tp.TOW(iterations=iterations, tolerance=0.0))
+            plans[str(iterations)] = plan_with(
+                here, tp.TOW(iterations=iterations, tolerance=0.0, acceptance="strict")
+            )
 
     ratios = race({"2": lambda: run(2), "10": lambda: run(10)}, base="2")
     report("iterations", ratios)

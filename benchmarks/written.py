@@ -18,8 +18,8 @@ LEVEL = 0.05
 
 
 def reading(name: str) -> str:
-    """Return what was written by hand about a page, NAME-reading.md; empty if nothing was."""
-    file = DOCS / f"{name}-reading.md"
+    """Return what was written by hand about a page, reading-NAME.md; empty if nothing was."""
+    file = DOCS / f"reading-{name}.md"
     return file.read_text().strip() if file.is_file() else ""
 
 

@@ -110,11 +110,17 @@ def test_the_files_that_contributors_are_sent_to_exist():
 def test_every_page_of_results_is_in_their_index():
     folder = ROOT / "docs" / "results"
     index = (folder / "README.md").read_text(encoding="utf-8")
-    pages = {page.stem for page in folder.glob("*.md")} - {"README", "reading"}
+    by_hand = {page.stem: page.read_text(encoding="utf-8") for page in folder.glob("reading*.md")}
+    pages = {page.stem for page in folder.glob("*.md")} - {"README", *by_hand}
     assert {
         name for name in pages if f"({name}.md)" in index.split("## How to read it")[0]
     } == pages
-    assert (folder / "reading.md").read_text(encoding="utf-8") in index
+    short, how, rest = by_hand.pop("reading").partition("## How to read it")
+    assert index.startswith(f"# Results\n\n{short}")
+    assert index.endswith(how + rest)
+    for name, text in by_hand.items():  # what is written by hand about one page closes it
+        page = folder / f"{name.removeprefix('reading-')}.md"
+        assert page.read_text(encoding="utf-8").endswith(text)
 
 
 def test_the_papers_table_stands_only_where_it_is_rerun_and_says_what_differs():

@@ -53,7 +53,9 @@ def test_a_plan_within_bounds_of_the_users_is_the_best_there(targets):
         bounds=[(0.0, 2.0 / M)] * (T * M),
         options={"ftol": 1e-15, "gtol": 1e-10},
     )
-    tow = tp.TOW(bounds=AtMostTwice(), beta=beta, iterations=60, adjoint="exact")
+    tow = tp.TOW(
+        bounds=AtMostTwice(), beta=beta, iterations=60, adjoint="exact", acceptance="strict"
+    )
     plan = problem.plan(tow)
     assert float(plan.weights.max()) == 2.0 / M, "the bound was not active"
     assert plan.cost == pytest.approx(best.fun, rel=1e-7)

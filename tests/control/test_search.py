@@ -19,7 +19,7 @@ class World:
         self.cost = cost
         self.tried = []
 
-    def rollout(self, policy, *, derivatives, allows):
+    def rollout(self, policy, *, derivatives, allows, goes_on=None):
         u = policy(0, torch.zeros(1, 1))
         self.tried.append(float(u))
         feasible = allows(u)

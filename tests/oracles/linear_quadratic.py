@@ -157,7 +157,7 @@ class LinearQuadratic:
     def __init__(self, model, z):
         self.true, self.z = model, z
 
-    def rollout(self, policy, *, derivatives, allows):
+    def rollout(self, policy, *, derivatives, allows, goes_on=None):
         z, states, actions, costs = self.z, [], [], []
         for t, stage in enumerate(self.true.stages):
             u = policy(t, z)

@@ -16,7 +16,9 @@ LOSSES = {"step": 3, "rule": {"losses": [0.5, 0.25]}}
     [
         (tp.Mixture(), LOSSES),
         (tp.TOW(nominal=tp.Mixture()), {"nominal": LOSSES}),
+        (tp.TOW(nominal=tp.Mixture()), {"nominal": LOSSES, "search": {"eps": 0.25}}),
         (tp.TOW(), {}),
+        (tp.TOW(), {"search": {"eps": 0.5}}),
         (tp.Race(), {"rules": {"mixture": LOSSES, "gone": {}}}),
     ],
 )
@@ -31,6 +33,8 @@ def test_a_memory_of_the_weighters_own_is_taken(weighter, memory):
         (tp.Mixture(), {"step": 3, "rule": {"prices": []}}, "prices"),
         (tp.TOW(nominal=tp.Mixture()), {"rule": LOSSES}, "rule"),
         (tp.TOW(nominal=tp.Mixture()), {"nominal": {"step": 3, "rule": 7}}, "weighter_state 7"),
+        (tp.TOW(), {"search": {"eps": "half"}}, "weighter_state.search.eps 'half'"),
+        (tp.TOW(), {"search": 0.5}, "weighter_state.search 0.5"),
         (tp.Race(), {"rules": "none"}, "'none'"),
         (tp.Race(), {"rules": {"evidence": {"step": 3, "rule": []}}}, "weighter_state []"),
     ],

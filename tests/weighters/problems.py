@@ -125,9 +125,15 @@ class Problem:
                     p.copy_(self.params[name])
         return model, optimizer
 
-    def plan(self, tow: tp.TOW, *, seed: int = 0) -> tp.Plan:
+    def plan(self, tow: tp.TOW, *, seed: int = 0, state: dict[str, Any] | None = None) -> tp.Plan:
         return tow.plan(
-            self.objective, self.params, self.state, self.window, targets=self.targets, seed=seed
+            self.objective,
+            self.params,
+            self.state,
+            self.window,
+            targets=self.targets,
+            state=state,
+            seed=seed,
         )
 
     def in_dtype(self, dtype: torch.dtype) -> "Problem":

@@ -324,12 +324,14 @@ def test_nothing_to_gain_keeps_uniform_weights(bounds):
 
 # Counters
 
+STRICT = tp.TOW(beta=1.0, acceptance="strict")
+
 
 @pytest.mark.parametrize("T", [1, 2, 5])
 @pytest.mark.parametrize("iterations", [0, 1, 2])
 def test_evaluations_and_sketches_are_those_of_the_design(T, iterations):
     problem = regression(T, 4, seed=1, lr=1e-2).without_targets()
-    plan = problem.plan(tp.TOW(beta=1.0, iterations=iterations))
+    plan = problem.plan(tp.TOW(beta=1.0, iterations=iterations, acceptance="strict"))
     done = len(plan.history)
     assert all(line.trials == 1 for line in plan.history)
     assert done == (iterations if T > 1 else 0)
@@ -339,7 +341,7 @@ def test_evaluations_and_sketches_are_those_of_the_design(T, iterations):
 
 
 def test_two_iterations_of_five_mini_batches_take_thirteen_evaluations_and_eight_sketches():
-    plan = regression(5, 4, seed=1, lr=1e-2).without_targets().plan(tp.TOW(beta=1.0))
+    plan = regression(5, 4, seed=1, lr=1e-2).without_targets().plan(STRICT)
     assert [line.trials for line in plan.history] == [1, 1]
     assert (plan.evaluations, plan.sketches) == (13, 8)
     assert [line.evaluations for line in plan.history] == [4, 4]
@@ -349,7 +351,7 @@ def test_two_iterations_of_five_mini_batches_take_thirteen_evaluations_and_eight
 def test_targets_are_counted_as_their_part_of_a_mini_batch():
     T, M, goals = 5, 4, 3
     problem = regression(T, M, seed=1, lr=1e-2, targets=goals)
-    plan = problem.plan(tp.TOW(beta=1.0))
+    plan = problem.plan(STRICT)
     assert [line.trials for line in plan.history] == [1, 1]
     each = T * goals / M
     assert plan.evaluations == (T + each) + 2 * (T - 1 + each)
@@ -365,7 +367,7 @@ def test_every_task_evaluation_is_counted():
         calls += 1
         return problem.fn(params, task)
 
-    plan = replace(problem, fn=counted).plan(tp.TOW(beta=1e-3, iterations=4))
+    plan = replace(problem, fn=counted).plan(tp.TOW(beta=1e-3, iterations=4, acceptance="strict"))
     assert sum(line.trials for line in plan.history) > len(plan.history), "some trial must fail"
     assert plan.evaluations * 4 == calls
 

@@ -47,6 +47,7 @@ def test_softmax_plans_reach_what_scipy_finds_over_the_logits(optimiser, targets
         adjoint="exact",
         curvature="gauss-newton-exact",
         iterations=60,
+        acceptance="strict",
     )
     plan = problem.plan(tow)
     assert plan.nominal_cost > best.fun * (1 + 1e-3)
@@ -62,7 +63,7 @@ def test_softmax_plans_reach_what_scipy_finds_over_the_logits(optimiser, targets
 def test_replay_counts_the_last_mini_batch_after_its_step(beta):
     centres = [[(1.0, 0.0), (0.0, 2.0)], [(2.0, 1.0), (-1.0, 0.5)]]
     problem = quadratic(centres, start=(0.5, -0.5), lr=0.2)
-    plan = problem.plan(tp.TOW(beta=beta, terminal="replay", iterations=30))
+    plan = problem.plan(tp.TOW(beta=beta, terminal="replay", iterations=30, acceptance="strict"))
 
     def by_hand(u: Tensor) -> Tensor:
         x, J = torch.tensor([0.5, -0.5], dtype=F64), torch.zeros((), dtype=F64)
@@ -144,7 +145,7 @@ def test_hessian_products_of_the_exact_adjoint_are_counted():
             return super().product(params, tasks, *arguments, **options)
 
     objective = Counted.from_function(problem.fn, loss="mse")
-    tow = tp.TOW(beta=1.0, adjoint="exact")
+    tow = tp.TOW(beta=1.0, adjoint="exact", acceptance="strict")
     plan = tow.plan(objective, problem.params, problem.state, problem.window)
     assert len(plan.history) == 2
     # one a stage and iteration; stage 1 needs none

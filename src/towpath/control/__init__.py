@@ -15,7 +15,7 @@ from towpath.control.stage import (
 )
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind, backward_sweep, condensed_sweep
-from towpath.control.trajectory import Allows, Policy, Problem, Trajectory, Work
+from towpath.control.trajectory import Allows, GoesOn, Policy, Problem, Trajectory, Work
 
 __all__ = [
     "BOUNDS",
@@ -25,6 +25,7 @@ __all__ = [
     "BoundsKind",
     "Convex",
     "ExactProduct",
+    "GoesOn",
     "Improvement",
     "Iteration",
     "Model",

@@ -46,6 +46,8 @@ class Improvement(Generic[Kept]):
     curvature_ratio: float = 0.0
     compared_with: Trajectory[Kept] | None = None
     """the trajectory that the accepted one was compared with, if it is not the given nominal"""
+    search_ended: float | None = None
+    """the step size at which the first search ended; None if the solver does not search"""
 
 
 def ilqr(
@@ -62,7 +64,8 @@ def ilqr(
     """Improve a finite nominal trajectory, rolled out with derivatives.
 
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
-    before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used.
+    before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
+    iteration after the first is not begun if chance would hide its decrease (`Search.hides`).
 
     Args:
         problem: rolls policies out and models trajectories.
@@ -75,7 +78,7 @@ def ilqr(
         search: the line search along a direction.
     """
     history: list[Iteration] = []
-    current, ratio = nominal, 0.0
+    current, ratio, noise, ended = nominal, 0.0, 0.0, search.ended
     status = Status.ITERATION_LIMIT
     for iteration in range(iterations):
         began = time.perf_counter()
@@ -84,12 +87,10 @@ def ilqr(
             status = direction
             break
         ratio = max(ratio, direction.curvature_ratio)
-        if direction.stationarity <= tolerance:
-            status = Status.CONVERGED
-            break
         slack = rounding(problem, current, prior)
-        if abs(direction.theta) < slack:
-            status = direction.ended(Status.NO_SIGNIFICANT_DECREASE)
+        hidden = abs(direction.theta) < slack or search.hides(direction, search.first, noise)
+        if direction.stationarity <= tolerance or hidden:
+            status = _nothing_left(direction, tolerance)
             break
         status = direction.ended(status)
         step = search.along(
@@ -105,9 +106,10 @@ def ilqr(
         if step.accepted is None:
             status = direction.ended(Status.LINE_SEARCH_FAILED)
             break
-        current = step.accepted
+        current, noise = step.accepted, step.noise
+        search, ended = search.after(1.0), ended if iteration else step.eps
         del direction, step  # frees the previous gradients, which the gains refer to
-    return Improvement(current, status, tuple(history), ratio)
+    return Improvement(current, status, tuple(history), ratio, search_ended=ended)
 
 
 def _direction(
@@ -120,6 +122,13 @@ def _direction(
     """Return the direction from a trajectory that will not be modelled again."""
     model = problem.model(current, last=True, states=bounds.wants_states)
     return bounds.direction(model, current.actions, current.states, prior, value)
+
+
+def _nothing_left(direction: Direction, tolerance: float) -> Status:
+    """Return why a direction is not followed: it is stationary, or its decrease cannot be seen."""
+    if direction.stationarity <= tolerance:
+        return Status.CONVERGED
+    return direction.ended(Status.NO_SIGNIFICANT_DECREASE)
 
 
 def _line(

@@ -1,15 +1,27 @@
-"""The line search: halve the step size until the true cost confirms the model's prediction."""
+"""The line search: halve the step size until the true cost confirms the model's prediction.
 
-from dataclasses import dataclass
+A trial differs from the nominal in every task, by more in some than in others, and the difference
+of the costs has a standard error over the tasks. A search that knows of chance takes a decrease
+that falls short of the promise by no more than that error, and breaks a trial off that is beyond
+it. No trial above the nominal is taken, whatever the error.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Generic
 
+import torch
+from torch import Tensor
+
 from towpath.control.descent import Direction
-from towpath.control.difference import difference
+from towpath.control.difference import Difference, difference, standard_error
 from towpath.control.prior import ActionPrior
-from towpath.control.trajectory import Allows, Kept, Problem, Trajectory, Work
+from towpath.control.trajectory import Allows, GoesOn, Kept, Problem, Trajectory, Work
 
 FREE_HALVINGS = 30
 """the largest number of steps that may be rejected without an evaluation"""
+BEYOND = 2.0
+"""a trial is broken off when it is above the nominal by this many times what chance explains"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,15 +32,46 @@ class Step(Generic[Kept]):
     eps: float
     trials: int
     work: Work
+    noise: float = 0.0
+    """standard error of the last finished trial's difference, over its step size"""
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search along a direction with the step sizes 1, 1/2, 1/4, ..."""
+    """A search along a direction with the step sizes 1, 1/2, 1/4, ...
+
+    The first search of a problem starts near the step size at which that of the problem before
+    ended.
+    """
 
     max_trials: int = 10
     sufficient_decrease: float = 0.1
     """c1 of the acceptance test"""
+    chance: float = 0.0
+    """standard errors over the tasks that count as chance; 0 for a strict search, which knows no
+    error"""
+    ended: float = 1.0
+    """the step size at which the search of the problem before this one ended"""
+
+    @property
+    def first(self) -> float:
+        """The first step size: twice that of the problem before, so that it can grow again."""
+        return min(1.0, 2.0 * self.ended)
+
+    def after(self, eps: float) -> "Search":
+        """Return the search that follows one that ended at step size `eps`."""
+        return replace(self, ended=eps)
+
+    def hides(self, direction: Direction, eps: float, noise: float) -> bool:
+        """Return whether chance would hide the decrease that is predicted for a step size.
+
+        Args:
+            direction: the direction to search along.
+            eps: the step size.
+            noise: standard error of a difference over its step size; 0 if it is not known.
+        """
+        visible = self.chance * noise * eps
+        return visible > 0.0 and direction.predicted_decrease(eps) < visible
 
     def along(
         self,
@@ -55,23 +98,48 @@ class Search:
             allows: whether an action is feasible.
             derivatives: whether an accepted trial will be modelled.
         """
-        eps, work, trials = 1.0, Work(), 0
+        eps, work, trials, noise = self.first, Work(), 0, 0.0
         for _ in range(self.max_trials + FREE_HALVINGS):
             candidate = problem.rollout(
-                direction.policy(eps), derivatives=derivatives, allows=allows
+                direction.policy(eps),
+                derivatives=derivatives,
+                allows=allows,
+                goes_on=self._watching(current, prior),
             )
             work = work + candidate.work
             if candidate.feasible or candidate.work.any:
                 trials += 1
-            if candidate.finite and candidate.feasible:
-                change = difference(candidate, current, prior).change
-                enough = self.sufficient_decrease * eps * direction.theta + slack
+            if candidate.finite and candidate.feasible and candidate.complete:
+                found = difference(candidate, current, prior)
+                noise = found.error / eps
                 # the two sums as well, so that no rounding of them shows a plan above its nominal
-                lower = change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
-                if lower and change <= enough:
-                    return Step(candidate, eps, trials, work)
+                lower = found.change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
+                if lower and found.change <= self._enough(eps * direction.theta, slack, found):
+                    return Step(candidate, eps, trials, work, noise)
             if trials >= self.max_trials:
                 break
             del candidate  # free its memory before the next trial is rolled out
             eps *= 0.5
-        return Step(None, 0.0, trials, work)
+        return Step(None, 0.0, trials, work, noise)
+
+    def _enough(self, promised: float, slack: float, found: Difference) -> float:
+        """Return the largest change of the cost with which a trial is accepted."""
+        return self.sufficient_decrease * promised + max(slack, self.chance * found.error)
+
+    def _watching(self, current: Trajectory[Kept], prior: ActionPrior) -> GoesOn | None:
+        """Return whether a trial may go on, from the costs so far; None for a strict search.
+
+        The prior may make up for at most what it costs now.
+        """
+        if self.chance == 0.0:
+            return None
+        known, spare = current.single_costs(), prior.cost(current.actions)
+
+        def goes_on(costs: Sequence[Tensor]) -> bool:
+            """Return False if the costs so far are above the nominal's beyond chance."""
+            sofar = torch.cat(list(costs))
+            each = sofar - known[: len(sofar)]
+            error = standard_error(each)  # 0 if it is not known
+            return error == 0.0 or float(each.sum()) <= spare + BEYOND * self.chance * error
+
+        return goes_on

@@ -50,8 +50,10 @@ _MESSAGES = {
         "makes the problem better conditioned, or plan shorter windows."
     ),
     Status.NO_SIGNIFICANT_DECREASE: (
-        "The predicted decrease is below the rounding of the cost, so the current weights were "
-        "kept; lower beta, raise the meta learning rate, or use float64 to see smaller effects."
+        "The predicted decrease is below what a trial could show (its standard error over the "
+        "tasks, or rounding), so the current weights were kept; use acceptance='strict' to follow "
+        "it nevertheless, lower beta or raise the meta learning rate for larger effects, or use "
+        "float64 against rounding."
     ),
     Status.NO_AGREEMENT: (
         "The two halves of the targets ask for opposite weights, so there is no evidence that "

@@ -19,6 +19,8 @@ Policy = Callable[[int, Tensor], Tensor]
 """(stage t, state z [k, P]) -> action [M], float64."""
 Allows = Callable[[Tensor], bool]
 """action [M] -> whether it is feasible."""
+GoesOn = Callable[[Sequence[Tensor]], bool]
+"""costs of single tasks at the states so far -> whether the rollout is worth finishing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,8 @@ class Trajectory(Generic[Kept]):
     task_costs: Sequence[Tensor] = ()
     """costs of single tasks, float64, one vector for each of `state_costs`, which are their sums;
     empty if the problem does not know single tasks, and each state then counts as one"""
+    complete: bool = True
+    """False if the rollout was broken off because it was not worth finishing"""
 
     def cost(self, prior: ActionPrior) -> float:
         """Return the total cost J of the trajectory, including the prior."""
@@ -85,8 +89,18 @@ class Problem(Protocol[Kept]):
         """The rounding unit of the dtype of the states."""
         ...
 
-    def rollout(self, policy: Policy, *, derivatives: bool, allows: Allows) -> Trajectory[Kept]:
-        """Follow the policy through the true dynamics; stop early if it cannot be accepted."""
+    def rollout(
+        self,
+        policy: Policy,
+        *,
+        derivatives: bool,
+        allows: Allows,
+        goes_on: GoesOn | None = None,
+    ) -> Trajectory[Kept]:
+        """Follow the policy through the true dynamics; stop early if it cannot be accepted.
+
+        A problem that knows the costs of single tasks asks `goes_on` before each further stage.
+        """
         ...
 
     def model(self, trajectory: Trajectory[Kept], *, last: bool, states: bool) -> Model:

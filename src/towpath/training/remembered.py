@@ -16,9 +16,12 @@ def check_memory(memory: Json, weighter: Weighter) -> None:
         # a user's rule may store anything; ours declare the types of their state
         if type(weighter).__module__.startswith("towpath."):
             _check_state(object_of(memory, "a memory").get("rule"), weighter.initial_state())
-    elif isinstance(weighter, TOW) and isinstance(weighter.nominal, MiniBatchWeighter):
-        _check_state(memory, {"nominal": {}})
-        check_memory(object_of(memory, "a memory")["nominal"], weighter.nominal)
+    elif isinstance(weighter, TOW):
+        entries = dict(object_of(memory, "a memory"))
+        _check_state(entries.pop("search", {"eps": 1.0}), {"eps": 1.0}, "weighter_state.search")
+        if isinstance(weighter.nominal, MiniBatchWeighter):
+            _check_state(entries, {"nominal": {}})
+            check_memory(entries["nominal"], weighter.nominal)
     elif isinstance(weighter, Kinds):
         _check_state(memory, {"step": 0, "rule": weighter.initial_state()})
     elif isinstance(weighter, Race):

@@ -266,15 +266,18 @@ class Race:
         else:
             watched = Watched(rule, watching)
             known = {name: of_rule(self.rules[name], own) for name, own in memory.rules.items()}
-            joined = of_weighter(lead, watched.joined(known, memory.leader))
+            own = memory.rules.get(memory.leader)
+            joined = of_weighter(lead, watched.joined(known, memory.leader), own)
             one = replace(lead, nominal=watched) if isinstance(lead, TOW) else watched
             plan = call.plan(one, model, optimizer, joined)
             state = of_rule(lead, plan.weighter_state)
             assert state is not None
             after = watched.parted(state)
-            for name, own in after.watching.items():
-                memory.rules[name] = of_weighter(self.rules[name], own)
-            plan = replace(plan, weighter_state=of_weighter(lead, after.lead))
+            for name, seen in after.watching.items():
+                before = memory.rules.get(name)
+                memory.rules[name] = of_weighter(self.rules[name], seen, before)
+            mine = of_weighter(lead, after.lead, plan.weighter_state)
+            plan = replace(plan, weighter_state=mine)
         if plan.status.failed and not plan.status.usable:
             return replace(plan, weighter_state=memory.as_state())
         memory.rules[memory.leader] = plan.weighter_state

@@ -36,12 +36,18 @@ def remembering(weighter: Weighter) -> MiniBatchWeighter | None:
 
 def of_rule(weighter: Weighter, memory: Memory | None) -> Memory | None:
     """Return the memory of the rule within a weighter's own."""
-    return memory["nominal"] if memory and isinstance(weighter, TOW) else memory
+    return memory.get("nominal") if memory and isinstance(weighter, TOW) else memory
 
 
-def of_weighter(weighter: Weighter, memory: Memory) -> Memory:
-    """Return a weighter's memory that holds this one of its rule."""
-    return {"nominal": memory} if isinstance(weighter, TOW) else memory
+def of_weighter(weighter: Weighter, memory: Memory, own: Memory | None) -> Memory:
+    """Return a weighter's memory that holds this one of its rule.
+
+    Args:
+        weighter: a rule, or a plan about one.
+        memory: what the rule remembers.
+        own: what the weighter remembers so far; what else a plan has there stays.
+    """
+    return {**(own or {}), "nominal": memory} if isinstance(weighter, TOW) else memory
 
 
 class Watched(MiniBatchWeighter):

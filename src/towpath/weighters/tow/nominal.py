@@ -290,13 +290,24 @@ def nominal_memory(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the nominal's part of the state after the previous window, if there was one."""
     if not state:
         return None
-    if set(state) != {"nominal"}:
+    if set(state) - {"search"} != {"nominal"}:
         raise ValueError(
             f"The state of TOW has the entries {sorted(state)}; expected 'nominal', as in "
             "plan.weighter_state of the window before. Pass that, or None to begin anew."
         )
     found: Mapping[str, Any] = state["nominal"]
     return found
+
+
+def search_memory(state: Mapping[str, Any] | None) -> float:
+    """Return the step size at which the search of the previous window ended; 1 if none is known."""
+    eps = (state or {}).get("search", {}).get("eps", 1.0)
+    if not 0.0 < eps <= 1.0:
+        raise ValueError(
+            f"The state of TOW has the step size {eps!r}; expected more than 0 and at most 1, as "
+            "in plan.weighter_state of the window before. Pass that, or None to begin anew."
+        )
+    return float(eps)
 
 
 def steps_through(weighter: Weighter) -> bool:

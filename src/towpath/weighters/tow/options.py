@@ -9,7 +9,7 @@ iLQR about a nominal trajectory finds the weights; the accepted trajectory is th
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from towpath.control import (
@@ -37,6 +37,7 @@ from towpath.weighters.tow.nominal import (
     RuleNominal,
     checked_nominal,
     nominal_memory,
+    search_memory,
     steps_through,
 )
 from towpath.weighters.tow.part import left_out_of, view_of
@@ -76,6 +77,8 @@ TOWARDS_TARGETS: Mapping[str, Any] = {
     "curvature": "none",
     "wants_targets": True,
 }
+CHANCE = 1.0
+"""`acceptance="chance"`: standard errors over the tasks that a decrease must be above to be seen"""
 AUTO_SHARE, AUTO_SHARE_WITH_TARGETS = 0.45, 0.25
 """`query_share="auto"`: targets are always whole, so the parts matter less for the costate there"""
 
@@ -114,6 +117,12 @@ class TOW:
         tolerance: the weights count as stationary where the largest entry of the projected gradient
             of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
+        acceptance: "strict" follows every decrease above rounding. "chance" is cheaper: it knows
+            that a trial's difference has a standard error over the tasks. An iteration whose
+            predicted decrease is below it is not begun, a trial that is far beyond it is broken
+            off, a decrease may fall short of the promise by it, and the first search of a window
+            begins at twice the step size with which that of the window before ended. With either,
+            a plan is never worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
@@ -157,6 +166,7 @@ class TOW:
     max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
+    acceptance: Literal["strict", "chance"] = "strict"
     query_share: float | Literal["auto"] = 1.0
     wants_targets: bool = False
     cost: Cost | None = None
@@ -243,7 +253,8 @@ class TOW:
             targets: T lists of trusted tasks; the cost is then theirs, after each step.
             muted: tasks to leave out because their loss or gradient is not finite.
             state: `weighter_state` of the plan of the previous window, or None; a plan remembers
-                nothing but the memory of the weighter that is its nominal.
+                the memory of the weighter that is its nominal and, with `acceptance="chance"`,
+                where its line search ended.
             seed: the seed of all randomness of the plan.
         """
         began = time.perf_counter()
@@ -268,7 +279,7 @@ class TOW:
         )
         bounds = bounds_of(self.bounds)
         nominal = self._nominal(model, optimizer, goals, state)
-        problem, solver = WindowProblem(setting), self._solver(bounds)
+        problem, solver = WindowProblem(setting), self._solver(bounds, state)
         return plan_window(problem, nominal, bounds, self._prior_choice(given), solver, began)
 
     def _nominal(
@@ -310,14 +321,16 @@ class TOW:
             return AutoBeta(self.mu, self.spread, self.scale, shrinks)
         return GivenBeta(float(self.beta), self.mu)
 
-    def _solver(self, bounds: Bounds) -> Solver:
-        """Return the solver that improves on the nominal."""
+    def _solver(self, bounds: Bounds, state: Mapping[str, Any] | None) -> Solver:
+        """Return the solver that improves on the nominal, from the state of the last window on."""
         if self.iterations == 0:
             return Staying()
         if self.on_a_part:
             assert isinstance(bounds, Convex)
             return Steering(bounds, self.tolerance)
         search = Search(self.max_trials, self.sufficient_decrease)
+        if self.acceptance == "chance":
+            search = replace(search, chance=CHANCE, ended=search_memory(state))
         return Iterating(bounds, self.value, self.iterations, self.tolerance, search)
 
     def check_targets(self, given: bool) -> None:

@@ -8,7 +8,7 @@ the whole.
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -117,7 +117,21 @@ def plan_window(
         found = replace(found, status=Status.NOTHING_TO_PLAN)
     found, extra = _trained(problem, found)
     plan = _plan(problem, rolled, chosen, found, extra)
-    return replace(plan, seconds=time.perf_counter() - began)
+    memory = _memory(rolled, found, solver)
+    return replace(plan, weighter_state=memory, seconds=time.perf_counter() - began)
+
+
+def _memory(rolled: RolledNominal, found: Improvement[Rollout], solver: Solver) -> dict[str, Any]:
+    """Return what the next window starts from: the nominal's memory, and where the search ended.
+
+    A search that ended with a full step leaves nothing to remember, nor does a strict one.
+    """
+    memory: dict[str, Any] = {"nominal": rolled.memory} if rolled.memory else {}
+    if not isinstance(solver, Iterating) or solver.search.chance == 0.0:
+        return memory
+    # the search of the window before, if nothing was searched for in this one
+    ended = solver.search.ended if found.search_ended is None else found.search_ended
+    return memory if ended == 1.0 else {**memory, "search": {"eps": ended}}
 
 
 def _foresees(setting: Setting) -> bool:
@@ -199,7 +213,6 @@ def _plan(
         initial=start.state,
         final=final,
         optimizer_state=start.optimizer.after(final),
-        weighter_state={"nominal": rolled.memory} if rolled.memory else {},
         buffers=BuffersMoved.between(start.buffers, buffers),
         curvature_used=frozenset(problem.evaluator.curvature_used),
     )

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from towpath.control import Allows, Model, Policy, Trajectory
+from towpath.control import Allows, GoesOn, Model, Policy, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Columns, Evaluation
 from towpath.weighters.muted import Muted
@@ -69,6 +69,7 @@ class WindowProblem:
         *,
         derivatives: bool,
         allows: Allows = nonnegative,
+        goes_on: GoesOn | None = None,
         decide: Decide | None = None,
     ) -> Trajectory[Rollout]:
         """Train through the window with the policy's weights.
@@ -77,6 +78,7 @@ class WindowProblem:
             policy: the actions, from the mini-batch's number and the state.
             derivatives: whether the trajectory will be modelled.
             allows: whether an action is feasible; the rollout ends where one is not.
+            goes_on: whether it is worth going on after a step, from the losses that count so far.
             decide: may change the weights when the mini-batch was evaluated.
         """
         setting = self.setting
@@ -89,6 +91,8 @@ class WindowProblem:
         T, M = setting.shape
         for t in range(T):
             on = self._stage(walk, t, policy, allows, decide) and self._cost_after(walk, t)
+            if on and goes_on is not None and t < T - 1 and not goes_on(walk.counted):
+                walk.complete = on = False
             if not on:
                 break
         return walk.trajectory(M, frozen=setting.modelling.frozen_moments)

@@ -85,6 +85,7 @@ class Walk:
     # whether it may go on
     finite: bool = True
     feasible: bool = True
+    complete: bool = True
     bad: Muted = NOTHING_MUTED
     doubtful: Muted = NOTHING_MUTED
     """tasks of the cost whose loss or gradient is not finite"""
@@ -120,6 +121,7 @@ class Walk:
                 trained=self.trains,
             ),
             task_costs=self.counted,
+            complete=self.complete,
         )
 
 

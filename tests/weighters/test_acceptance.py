@@ -1,0 +1,92 @@
+"""Plans that know of chance: what they leave out, and what they remember."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+import towpath as tp
+from tests.weighters.problems import regression
+from towpath.control import Status
+
+BETAS = (0.003, 0.03, 0.3)
+SEEDS = range(4)
+
+
+def problem_of(seed, lr=0.1):
+    return regression(4, 5, seed=seed, lr=lr).without_targets()
+
+
+def error_of(after, before):
+    """Standard error over tasks of what the losses of mini-batches 2..T changed by."""
+    each = (after.losses - before.losses)[1:].reshape(-1)
+    return math.sqrt(len(each)) * float(each.std())
+
+
+def test_a_second_iteration_is_begun_where_it_promises_more_than_chance_and_only_there():
+    begun = []
+    for seed, lr, beta in itertools.product(SEEDS, (0.1, 0.3), BETAS):
+        problem, options = problem_of(seed, lr), {"beta": beta, "bounds": "backtrack"}
+        once = problem.plan(tp.TOW(**options, iterations=1, acceptance="strict"))
+        strict = problem.plan(tp.TOW(**options, acceptance="strict"))
+        found = problem.plan(tp.TOW(**options, acceptance="chance"))
+        eps = once.history[0].eps
+        last = strict.history[-1]
+        if found.history[0].eps != eps or len(strict.history) < 2 or last.eps == 0.0:
+            continue  # another first iteration, or no second one to compare with
+        # without bounds the model predicts -theta (eps - eps^2 / 2)
+        whole = 0.5 * last.predicted / (last.eps - 0.5 * last.eps**2)
+        worth = whole >= error_of(once, problem.plan(tp.Uniform())) / eps
+        begun.append(worth)
+        assert len(found.history) == 1 + worth
+        if not worth:
+            assert torch.equal(found.weights, once.weights)
+            assert found.status is Status.NO_SIGNIFICANT_DECREASE
+            assert found.evaluations <= once.evaluations  # trials may be broken off
+    assert any(begun), "some second iteration must be worth it"
+    assert not all(begun), "some must not"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("acceptance", ["chance", "strict"])
+@pytest.mark.parametrize("bounds", ["project", "backtrack"])
+def test_no_plan_is_worse_than_its_nominal_however_it_accepts(seed, acceptance, bounds):
+    problem = problem_of(seed)
+    for beta in BETAS:
+        plan = problem.plan(tp.TOW(beta=beta, bounds=bounds, acceptance=acceptance, iterations=4))
+        assert plan.cost <= plan.nominal_cost
+        assert all(line.actual >= 0 for line in plan.history)
+
+
+def test_the_next_window_searches_from_where_the_last_one_ended():
+    problem, tow = problem_of(3), tp.TOW(beta=0.03, iterations=1, acceptance="chance")
+    first = problem.plan(tow)
+    (line,) = first.history
+    assert line.trials > 2, "the case must need several trials"
+    assert first.weighter_state == {"search": {"eps": line.eps}}
+    again = problem.plan(tow, state=first.weighter_state)
+    assert torch.equal(again.weights, first.weights)
+    assert again.history[0].trials == 2  # twice the step, which was refused before, and the step
+    assert again.weighter_state == first.weighter_state
+
+
+def test_a_strict_search_begins_every_window_with_a_full_step():
+    problem, tow = problem_of(3), tp.TOW(beta=0.03, iterations=1)
+    first = problem.plan(tow)
+    assert first.history[0].trials > 2
+    assert first.weighter_state == {}
+    remembered = problem.plan(tow, state={"search": {"eps": first.history[0].eps}})
+    assert remembered.history[0].trials == first.history[0].trials
+    assert torch.equal(remembered.weights, first.weights)
+
+
+def test_a_full_step_leaves_nothing_to_remember():
+    plan = problem_of(1).plan(tp.TOW(beta=0.3, iterations=1, acceptance="chance"))
+    assert plan.history[0].eps == 1.0
+    assert plan.weighter_state == {}
+
+
+def test_a_step_size_that_no_search_ends_with_is_refused():
+    with pytest.raises(ValueError, match=r"step size 3.0; expected more than 0 and at most 1"):
+        problem_of(0).plan(tp.TOW(acceptance="chance"), state={"search": {"eps": 3.0}})
