@@ -7,8 +7,11 @@ import torch
 from torch import Tensor
 
 import towpath as tp
-from towpath.weighters.race.watched import Watched
+from towpath.weighters.race.watched import Watched, of_rule, of_weighter
 from towpath.weighters.rules import selection
+
+RULE = {"step": 3, "rule": {"losses": [1.0]}}
+SEARCH = {"search": {"eps": 0.25}}
 
 
 class Counts(tp.MiniBatchWeighter):
@@ -68,3 +71,23 @@ def test_a_mixture_that_watches_fits_nothing(monkeypatch):
 def test_targets_are_wanted_for_the_leader_alone():
     assert Watched(tp.OPUS(), {"trim": tp.Trim()}).wants_targets
     assert not Watched(tp.Uniform(), {"trim": tp.Trim()}).wants_targets
+
+
+def test_a_plan_holds_the_memory_of_its_rule_and_where_its_search_ended():
+    plan = tp.TOW(nominal=tp.Mixture(), acceptance="chance")
+    assert of_rule(plan, {"nominal": RULE, **SEARCH}) == RULE
+    assert of_weighter(plan, RULE, SEARCH) == {"nominal": RULE, **SEARCH}
+    assert of_weighter(plan, RULE, {"nominal": {"step": 2}, **SEARCH}) == {
+        "nominal": RULE,
+        **SEARCH,
+    }
+    assert of_weighter(plan, RULE, None) == {"nominal": RULE}
+
+
+def test_a_plan_about_no_rule_remembers_no_rule():
+    assert of_rule(tp.TOW(acceptance="chance"), SEARCH) is None
+    assert of_rule(tp.TOW(), {}) == {}
+
+
+def test_a_rule_is_its_own_memory():
+    assert of_rule(tp.Mixture(), RULE) == of_weighter(tp.Mixture(), RULE, None) == RULE
