@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks import any_shot
+from towpath.recipes.reading import read_recipe
+from towpath.recipes.recipe import Recipe
 from towpath.weighters import WEIGHTERS
 from towpath.weighters.sets import REFEREES
 
@@ -51,6 +53,10 @@ class Experiment:
             "validation.every": str(max(25, self.steps // 4)),
             **self.overrides,
         }
+
+    def read(self) -> Recipe:
+        """Return the recipe that the runs share, but for weighter and seed."""
+        return read_recipe(self.recipe, list(self.settings().items()))
 
     def words(self, out: Path) -> list[str]:
         """The command's words after `towpath`."""

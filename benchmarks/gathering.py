@@ -9,6 +9,7 @@ holds what the page shows of the records (thinned), and the commit of each run.
 import json
 import shlex
 import statistics
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from towpath.metrics import metric_named
 from towpath.recipes.recipe import Recipe
 from towpath.reports.audit import WEIGHTS, audit
 from towpath.runs.comparing import compared
-from towpath.runs.comparison import BASELINE, ComparedRun, Comparison, write_comparison
+from towpath.runs.comparison import BASELINE, ComparedRun, Comparison
 from towpath.runs.comparison_spec import ComparisonSpec, label_of
 from towpath.runs.differences import PairedDifference, SeedDifferences
 from towpath.runs.folder import RunFolder
@@ -57,6 +58,12 @@ class Finished:
         self.labels = [label_of(weighter) for weighter in weighters]
         self.result: Comparison = merged(self.folder, weighters)
         self.recipe: Recipe = ComparisonSpec.read(self.folder).recipe
+        asked = EXPERIMENTS[name].read()
+        if _compared(asked.as_mapping()) != _compared(self.recipe.as_mapping()):
+            sys.exit(
+                f"The runs in {self.folder} have other settings than the command of {name}; "
+                "expected those. Run them anew in another folder."
+            )
         self.records = {
             run.folder: list(RunFolder(self.folder / run.folder).records())
             for run in self.result.runs
@@ -82,16 +89,11 @@ class Finished:
 
 
 def merged(folder: Path, weighters: Sequence[str]) -> Comparison:
-    """Write `comparison.json` again, of the runs of these weighters that are finished."""
+    """Return the comparison of the runs that are finished; the folder stays as it is."""
     spec = ComparisonSpec.read(folder)
     done = {path.parent.name.rsplit("-seed", 1)[0] for path in folder.glob("*/summary.json")}
-    spec = ComparisonSpec.new(
-        folder, spec.recipe, [w for w in weighters if label_of(w) in done], spec.seeds
-    )
-    spec.replace()
-    result = compared(spec)
-    write_comparison(folder, result)
-    return result
+    finished = [weighter for weighter in weighters if label_of(weighter) in done]
+    return compared(ComparisonSpec.new(folder, spec.recipe, finished, spec.seeds))
 
 
 def gather(done: Finished) -> None:
@@ -122,18 +124,25 @@ def _key(run: Run) -> tuple[str, int]:
 
 
 def _usable(name: str, old: Mapping[str, Any], settings: Json) -> list[Run]:
-    """Return the runs of a page's file that new ones may stand beside; others are told of."""
+    """Return the runs of a page's file that new ones may stand beside."""
     runs = list(old.get("runs", []))
     if runs and _compared(old["settings"]) != _compared(settings):
-        print(f"{name}: {len(runs)} runs of other settings are left out", flush=True)
-        return []
+        sys.exit(
+            f"{name} has {len(runs)} runs of other settings than the new ones; expected the same. "
+            f"Give the experiment another name, or delete {DOCS / name}.json to begin it anew."
+        )
     known = {label_of(weighter) for weighter in EXPERIMENTS[name].weighters.split(",")}
+    gone = sorted({run["label"] for run in runs} - known)
+    if gone:
+        print(f"{name}: its command has no {', '.join(gone)}, so the page loses them", flush=True)
     return [run for run in runs if run["label"] in known]
 
 
-def _compared(settings: Json) -> dict[str, Json]:
+def _compared(settings: Json) -> Json:
+    """Return what runs depend on, with the defaults of fields that older runs did not have."""
     assert isinstance(settings, dict)
-    return {key: value for key, value in settings.items() if key not in IN_WORDS}
+    whole = Recipe.of(settings).as_mapping()
+    return without_paths({key: value for key, value in whole.items() if key not in IN_WORDS})
 
 
 def differences(runs: Iterable[Run], baseline: str, given: Mapping[str, Any]) -> dict[str, Json]:

@@ -17,13 +17,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.checkout import pin
 from benchmarks.experiments import EXPERIMENTS
 from towpath.grid.compare import begin_comparison, missing_runs
 from towpath.grid.jobs import EventReporter, Job
-from towpath.recipes.reading import read_recipe
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, label_of, run_name
 from towpath.runs.folder import RunFolder
 from towpath.runs.locking import LockedError, locked
@@ -38,11 +38,10 @@ def comparison(runs: Path, name: str) -> ComparisonSpec:
     wanted = experiment.weighters.split(",")
     seeds = [int(seed) for seed in experiment.seeds.split(",")]
     if not (folder / SPEC).is_file():
-        recipe = read_recipe(experiment.recipe, list(experiment.settings().items()))
-        return begin_comparison(folder, recipe, wanted, seeds)
+        return begin_comparison(folder, experiment.read(), wanted, seeds)
     found = ComparisonSpec.read(folder)
     spec = ComparisonSpec.new(folder, found.recipe, wanted, seeds)
-    spec.replace()  # a page that was written in between has narrowed it to what was finished
+    spec.replace()  # the experiment may have got weighters or seeds since it was begun
     return spec
 
 
@@ -56,14 +55,39 @@ def begun(runs: Path, name: str) -> ComparisonSpec:
             time.sleep(0.2)
 
 
-def jobs(spec: ComparisonSpec, weighters: Sequence[str], seeds: Sequence[int]) -> Iterator[Job]:
-    """Yield the runs of some weighters and seeds that are not finished, seed by seed."""
-    known = {run_name(label, seed) for label in spec.labels for seed in spec.seeds}
-    asked = [run_name(label_of(weighter), seed) for seed in seeds for weighter in weighters]
-    if unknown := [name for name in asked if name not in known]:
-        sys.exit(f"{spec.path.name} found the runs {', '.join(unknown)}; expected {sorted(known)}.")
-    missing = {job.name: job for job in missing_runs(spec)}
-    return (missing[name] for name in asked if name in missing)
+@dataclass(frozen=True)
+class Line:
+    """Some runs of an experiment, in their order."""
+
+    name: str
+    runs: Sequence[str]
+
+    @classmethod
+    def read(cls, text: str) -> "Line":
+        """Return what a line asks for; exit if it is no line, or asks for what there is not."""
+        words = text.split()
+        if len(words) != 3 or words[0] not in EXPERIMENTS:
+            sys.exit(f"Found the line {text!r}; expected EXPERIMENT WEIGHTERS SEEDS.")
+        name, weighters, seeds = words
+        experiment = EXPERIMENTS[name]
+        known = _names(experiment.weighters, experiment.seeds)
+        asked = _names(weighters, seeds)
+        if unknown := [run for run in asked if run not in known]:
+            sys.exit(f"{name} found the runs {', '.join(unknown)}; expected some of {known}.")
+        return cls(name, asked)
+
+    def jobs(self, spec: ComparisonSpec) -> Iterator[Job]:
+        """Yield the runs that are not finished."""
+        missing = {job.name: job for job in missing_runs(spec)}
+        return (missing[name] for name in self.runs if name in missing)
+
+
+def _names(weighters: str, seeds: str) -> list[str]:
+    return [
+        run_name(label_of(weighter), int(seed))
+        for seed in seeds.split(",")
+        for weighter in weighters.split(",")
+    ]
 
 
 def claim(place: Path) -> AbstractContextManager[None]:
@@ -74,18 +98,18 @@ def claim(place: Path) -> AbstractContextManager[None]:
 
 def work_off(runs: Path, lines: Sequence[str]) -> None:
     """Run what the lines ask for and print a line about each run."""
-    for line in lines:
-        name, weighters, seeds = line.split()
-        spec = begun(runs, name)
-        for job in jobs(spec, weighters.split(","), [int(seed) for seed in seeds.split(",")]):
-            with suppress(LockedError), claim(runs / CLAIMS / name / job.name):
+    for line in [Line.read(text) for text in lines]:
+        for job in line.jobs(begun(runs, line.name)):
+            with suppress(LockedError), claim(runs / CLAIMS / line.name / job.name):
                 if not RunFolder(Path(job.folder)).finished:  # by another process, meanwhile
                     job.run(SILENT)
-                    print(f"{name}/{job.name}: done", flush=True)
+                    print(f"{line.name}/{job.name}: done", flush=True)
 
 
 def main() -> None:
     """Work off a file of lines."""
+    if len(sys.argv) != 3:
+        sys.exit("Expected: python -m benchmarks.worklist RUNS FILE")
     runs, file = Path(sys.argv[1]), Path(sys.argv[2])
     pin(runs)
     lines = [line.strip() for line in file.read_text().splitlines()]

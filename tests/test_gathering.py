@@ -103,15 +103,37 @@ def test_the_page_says_what_it_has_and_what_nobody_has_run(tiny):
     assert exploitation.endswith("| 2 |")  # of which one has a partner to be paired with
 
 
-def test_runs_of_other_settings_are_not_mixed_with_new_ones(tiny, monkeypatch, capsys):
+def test_runs_of_other_settings_are_not_mixed_with_new_ones(tiny, monkeypatch):
     run("one", f"{NAME} uniform,exploitation 0")
     gather("one")
+    before = content()
     changed = Experiment("quick", "uniform", 6, "a trial", "1", TINY, tests=8)
     monkeypatch.setitem(EXPERIMENTS, NAME, changed)
+    with pytest.raises(SystemExit, match="other settings than the command"):
+        gather("one")
     run("other", f"{NAME} uniform 1")
+    with pytest.raises(SystemExit, match="2 runs of other settings than the new ones"):
+        gather("other")
+    assert content() == before
+
+
+def test_a_field_that_recipes_have_got_since_does_not_part_runs(tiny):
+    run("one", f"{NAME} uniform,exploitation 0")
+    gather("one")
+    older = content()
+    del older["settings"]["episodes"]["flip_part"]
+    Path(f"docs/results/{NAME}.json").write_text(json.dumps(older))
+    run("other", f"{NAME} uniform,exploitation 1")
     gather("other")
-    assert [(r["label"], r["seed"]) for r in content()["runs"]] == [("uniform", 1)]
-    assert "2 runs of other settings are left out" in capsys.readouterr().out
+    assert content()["seeds"] == [0, 1]
+
+
+def test_pages_leave_the_comparison_as_it_was_begun(tiny):
+    run("one", f"{NAME} uniform 0")
+    spec = Path("one") / NAME / "comparison.yaml"
+    before = spec.read_text()
+    gather("one")
+    assert spec.read_text() == before
 
 
 def test_a_finished_run_is_not_run_again_and_only_what_is_asked_for_is(tiny, capsys):
@@ -119,8 +141,9 @@ def test_a_finished_run_is_not_run_again_and_only_what_is_asked_for_is(tiny, cap
     assert capsys.readouterr().out.splitlines() == [f"{NAME}/uniform-seed0: done"]
     run("one", f"{NAME} uniform 0,1")
     assert capsys.readouterr().out.splitlines() == [f"{NAME}/uniform-seed1: done"]
-    with pytest.raises(SystemExit, match="oracle-seed0; expected"):
-        run("one", f"{NAME} oracle 0")
+    for wrong, reason in (("oracle 0", "oracle-seed0; expected"), ("uniform", "EXPERIMENT")):
+        with pytest.raises(SystemExit, match=reason):
+            run("one", f"{NAME} uniform 0", f"{NAME} {wrong}")
 
 
 def test_a_run_that_another_process_works_on_is_passed_over(tiny, capsys):

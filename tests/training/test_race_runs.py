@@ -266,3 +266,24 @@ def test_races_are_compared_with_others_and_found_again(tmp_path):
     shutil.rmtree(tmp_path / "c" / "race-seed0")
     again = run_comparison(tmp_path / "c", Silent())
     assert [one.summary.test for one in again.runs] == [one.summary.test for one in first.runs]
+
+
+class Noting(Silent):
+    """Keeps what it is told beside the progress."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def noted(self, step: int, note: str) -> None:
+        self.notes.append(f"{step}: {note}")
+
+
+def test_a_longer_race_says_that_its_judges_were_trained_on(tmp_path, whole):
+    # heats end at steps 16 and 28; the third one would be from step 73 to 79
+    for steps, told in ((60, False), (90, True)):
+        path, reporter = tmp_path / str(steps), Noting()
+        shutil.copytree(whole, path)
+        resume(path, reporter, steps=steps)
+        found = [note for note in reporter.notes if "trained on from step 29 to 40" in note]
+        assert bool(found) == told
+        assert not told or found[0].startswith("40: ")

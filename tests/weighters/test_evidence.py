@@ -54,6 +54,20 @@ def test_hard_tasks_are_kept_where_nothing_is_wrong():
     assert w.min() > 0.9 * w.max()
 
 
+def test_hard_tasks_are_kept_beside_much_easier_ones():
+    rule = tp.Evidence()
+    generator = np.random.default_rng(2)
+    z = np.concatenate([generator.normal(8.0, 0.5, 140), generator.normal(2.9, 1.0, 60)])
+    state = rule.watch(batch(z), rule.initial_state())
+    w, _ = rule.weights(batch([8.0, 2.9, 2.0, 7.5]), state)
+    assert w.min() > 0.8 * w.max()
+
+
+def test_a_window_that_never_holds_enough_tasks_is_refused():
+    with pytest.raises(ValueError, match="window=5 and least=20"):
+        tp.Evidence(window=5)
+
+
 def test_nothing_is_dropped_before_enough_tasks_were_seen_or_before_they_tell_anything():
     rule = tp.Evidence()
     few = rule.watch(batch([0.0] * 6 + [5.0] * 6), rule.initial_state())

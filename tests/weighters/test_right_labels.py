@@ -49,6 +49,27 @@ def test_the_fit_is_the_maximum_of_the_likelihood():
     assert found.right.deviation == pytest.approx(np.exp(best[2]), abs=1e-3)
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("hard", [2.0, 3.0])
+def test_hard_tasks_are_not_taken_for_wrong_ones_of_a_wide_distribution(share, hard):
+    kept = []
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        is_hard = generator.random(200) < share
+        z = np.where(is_hard, generator.normal(hard, 1.2, 200), generator.normal(9.0, 1.2, 200))
+        found = FIT(z)
+        dropped = 0.0 if found.takes_hard_for_wrong(z, 0.5) else found.falling_posterior(z)
+        kept.append(1.0 - np.mean(dropped * is_hard) / max(np.mean(is_hard), 1e-9))
+    assert np.mean(kept) > 0.8  # 0.00 to 0.40 with a wide distribution of wrong labels
+
+
+@pytest.mark.parametrize("d", [1.0, 1.9])
+def test_wrong_labels_are_still_told_from_hard_ones(d):
+    for seed in range(30):
+        z, _ = drawn(0.6, 5.0, 1.5, d=d, n=200, seed=seed)
+        assert not FIT(z).takes_hard_for_wrong(z, 0.5)
+
+
 @pytest.mark.parametrize(("m", "s"), [(3.0, 1.0), (6.0, 1.0), (5.5, 2.0), (7.0, 0.8)])
 def test_where_all_labels_are_right_hardly_any_is_taken_for_wrong(m, s):
     # windows of 200 tasks, as a rule sees them

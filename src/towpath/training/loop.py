@@ -50,6 +50,7 @@ from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
 from towpath.training.trust_check import first_record, trust_checked
+from towpath.training.trusting import rejudged_note
 from towpath.weighters import MiniBatchWeighter
 from towpath.weighters.tensors import parted
 
@@ -125,6 +126,7 @@ def resume(
         workers: number of threads, in place of the recipe's; no result depends on it.
         steps: number of steps to train for in all, if more than the run was begun with.
     """
+    before = ranks.first(lambda: RunFolder.open(path).config()[0].training.steps)
     folder, recipe, summary = ranks.first(lambda: _opened(path, steps))
     if summary is not None:
         return summary
@@ -132,6 +134,9 @@ def resume(
         ranks.first(lambda: require_in_place(folder, recipe))
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         ranks.first(lambda: check_data(folder, setup))
+        note = rejudged_note(recipe, setup.weighter, before)
+        if note and ranks.is_first:
+            reporter.noted(before, note)
         return _run(folder, setup, reporter)
 
 

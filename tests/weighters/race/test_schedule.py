@@ -32,4 +32,7 @@ def test_the_last_heat_of_a_run_is_the_last_one_that_ends_in_it():
     assert schedule.last_end(2000, 5) == 660
     assert schedule.last_end(400, 7) == 161 + 21  # heats begin and end with windows
     assert schedule.last_end(82, 7) == 84  # with a last window of five
-    assert Schedule(0, 4.0, 10).last_end(32, 5) == 30  # one heat after another
+    at_once = Schedule(0, 4.0, 10)  # later heats are counted from the end of the first
+    assert [at_once.begins(heats) for heats in range(3)] == [0, 40, 160]
+    assert at_once.last_end(32, 5) == 10
+    assert at_once.last_end(60, 5) == 45

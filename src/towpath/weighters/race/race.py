@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from towpath.metrics import MetricName, metric_named
 from towpath.objective import Objective
-from towpath.validation import at_least, between
+from towpath.validation import between, check_whole
 from towpath.weighters.card import Card
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 from towpath.weighters.plan import Plan
@@ -38,6 +38,7 @@ from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.options import TOW
 from towpath.weighters.window import Window, check_call, checked_window, refuse_task
 from towpath.weighters.work import WindowWork, plans_windows, window_work
+from towpath.wording import amount
 
 if TYPE_CHECKING:
     RulesOption = Mapping[str, Weighter]
@@ -86,7 +87,7 @@ class Race:
 
     Args:
         rules: the weighters by name; the first is the baseline, which leads until another is better
-            beyond chance. None for the line-up of `auto`.
+            beyond chance. Left out, it is the line-up of `auto`.
         level: the largest chance at which a heat chooses an arm although none is better, where the
             judges' noise is their own (docs/method.md has the rates where it is not).
         first: mini-batches before the first heat.
@@ -112,10 +113,17 @@ class Race:
     metric: Literal["auto"] | MetricName = AUTO_METRIC
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rules, Mapping) or not all(
+            callable(getattr(rule, "plan", None)) for rule in self.rules.values()
+        ):
+            raise ValueError(
+                f"Race found the rules {self.rules!r}; expected weighters by name, the baseline "
+                "first. Write tp.Race({'uniform': tp.Uniform(), 'trim': tp.Trim()})."
+            )
         if len(self.rules) < 2:
             raise ValueError(
-                f"Race found {len(self.rules)} rule; expected at least two, the baseline first. "
-                "Add a rule, or use the one that you have by itself."
+                f"Race found {amount(len(self.rules), 'rule')}; expected at least two, the "
+                "baseline first. Add a rule, or use the one that you have by itself."
             )
         inner = [name for name, rule in self.rules.items() if wants_judges(rule)]
         if inner:
@@ -125,11 +133,14 @@ class Race:
             )
         between("Race", "level", self.level, 0.0, 1.0)
         for name in ("first", "length", "looks", "deals"):
-            at_least("Race", name, getattr(self, name), 0 if name == "first" else 1)
+            check_whole("Race", name, getattr(self, name), 0 if name == "first" else 1)
         if self.metric != AUTO_METRIC:
             metric_named(self.metric)
-        if not self.spacing > 1:
-            raise ValueError(f"Race found spacing={self.spacing}; expected more than 1, such as 4.")
+        if not 1 < self.spacing < math.inf:
+            raise ValueError(
+                f"Race found spacing={self.spacing}; expected more than 1, such as 4. To have one "
+                "heat only, choose a number so large that the second is beyond the end of the run."
+            )
 
     @property
     def wants_targets(self) -> bool:

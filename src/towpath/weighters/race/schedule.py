@@ -21,8 +21,11 @@ class Schedule:
     """mini-batches of the first heat: a gain of the moment must not be taken for one that lasts"""
 
     def begins(self, heats: int) -> int:
-        """Return the step at which the heat after this many heats begins."""
-        return round(self.first * self.spacing**heats)
+        """Return the step at which the heat after this many heats begins.
+
+        Where the first one begins at once, the others are counted from its end.
+        """
+        return round((self.first or self.length) * self.spacing**heats) if heats else self.first
 
     def first_decision(self, T: int) -> int:
         """Return the fewest steps of a run in which the first heat ends.

@@ -37,8 +37,8 @@ class AboveChance(MiniBatchWeighter):
         "share the weight",
         assumes="right tasks are classified better than by guessing, from the start",
         costs="nothing",
-        fails="where right tasks are hard: it drops those that are at chance by bad luck; a sixth "
-        "of the wrong ones are above it by good luck",
+        fails="where right tasks are hard: it drops those that are at chance by bad luck; about a "
+        "fifth of the wrong ones are above it by good luck",
         reference="folklore",
     )
 

@@ -27,6 +27,8 @@ from towpath.weighters.rules.rule import MiniBatchWeighter
 Array = npt.NDArray[np.float64]
 LEAST_WEIGHT = 1e-9
 FIT = LabelFit(least_spread=1.0, widest_wrong=0.4, iterations=50)
+HARD = 0.5
+"""tasks that would be dropped and have a higher mean evidence are hard: none is dropped then"""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Evidence(MiniBatchWeighter):
     def __post_init__(self) -> None:
         check_whole("Evidence", "window", self.window, 2)
         check_whole("Evidence", "least", self.least, 2)
+        if self.window < self.least:
+            raise ValueError(
+                f"Evidence found window={self.window} and least={self.least}; expected a window of "
+                "at least as many tasks, else none is ever dropped. Raise window, or lower least."
+            )
         at_least("Evidence", "apart", self.apart, 0.0)
         if self.concentration is not None:
             at_least("Evidence", "concentration", self.concentration, 0.0)
@@ -90,7 +97,7 @@ class Evidence(MiniBatchWeighter):
         if len(seen) < self.least:
             return keep
         labels = FIT(seen)
-        if labels.right.mean >= self.apart:
+        if labels.right.mean >= self.apart and not labels.takes_hard_for_wrong(seen, HARD):
             z = batch.evidence.double().cpu().numpy()
             known = np.isfinite(z) & ~_trusted(batch)
             keep[known] = np.maximum(1.0 - labels.falling_posterior(z[known]), LEAST_WEIGHT)

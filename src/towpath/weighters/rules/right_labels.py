@@ -7,11 +7,13 @@
     right    z ~ N(m, s^2): how much the network has learned decides m, so it is fitted
 
 Expectation maximisation fits m, s, the share of right tasks and, where it is free, d. Nothing is
-assumed of a share of wrong tasks: where there are none, the fit finds next to none.
+assumed of a share of wrong tasks: where there are none, the fit finds next to none. Right tasks of
+two kinds, easy and hard, are no mixture of this form. What gives them away is that the tasks which
+the fit takes for wrong have a mean above 0, however wide their distribution is.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +57,20 @@ class Labels:
             at = np.maximum(at, -a * right.mean / (b - a))
         return self.wrong_posterior(at)
 
+    def takes_hard_for_wrong(self, z: Array, above: float = 0.0) -> bool:
+        """Return whether the tasks that are taken for wrong have labels that mean something.
+
+        Their mean evidence is then higher than a number by more than two standard errors.
+
+        Args:
+            z: the evidence that the distributions were fitted to.
+            above: the number.
+        """
+        wrong = self.wrong_posterior(z)
+        count = max(float(wrong.sum()), 1.0)
+        error = self.wrong_deviation / math.sqrt(count)
+        return float(wrong @ z) / count > above + 2.0 * error
+
     def likelihood(self, z: Array) -> float:
         """Return the logarithm of the likelihood, with the tasks that are added to the shares."""
         right, wrong = self.right, self.wrong
@@ -80,8 +96,15 @@ class LabelFit:
     def __call__(self, z: Array) -> Labels:
         """Return the distributions that fit the evidence `[n]` of some tasks, at least one.
 
-        The fit starts from most tasks being right and from few being so, and keeps the likelier.
+        The fit starts from most tasks being right and from few being so, and keeps the likelier. If
+        it takes hard tasks for wrong ones of a wide distribution, it is made again with d = 1.
         """
+        found = self._likeliest(z)
+        if found.wrong_deviation > 1.0 and found.takes_hard_for_wrong(z):
+            return replace(self, widest_wrong=0.0)._likeliest(z)
+        return found
+
+    def _likeliest(self, z: Array) -> Labels:
         ordered = np.sort(z)
         starts = [
             Labels(Gaussian(share, float(ordered[-k:].mean()), self.least_spread))
