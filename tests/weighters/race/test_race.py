@@ -321,6 +321,12 @@ def test_a_plan_of_a_race_is_applied_to_a_real_model():
         ({"spacing": 1.0}, "spacing"),
         ({"length": 0}, "length"),
         ({"rules": {"uniform": tp.Uniform(), "inner": Race()}}, "'inner', which judges itself"),
+        ({"rules": {}}, "found 0 rules; expected at least two"),
+        ({"rules": None}, "found the rules None; expected weighters by name"),
+        ({"rules": [tp.Uniform(), tp.Trim()]}, "expected weighters by name"),
+        ({"rules": {"uniform": tp.Uniform(), "b": "mixture"}}, "expected weighters by name"),
+        ({"length": 2.5}, "length=2.5; expected a whole number"),
+        ({"spacing": math.inf}, "spacing=inf"),
     ],
 )
 def test_options_that_make_no_race_are_refused(options, word):

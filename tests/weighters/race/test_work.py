@@ -43,6 +43,12 @@ def test_a_stretch_counts_the_part_of_a_heat_that_falls_into_it():
     assert work(range(80, 160)).evaluations == pytest.approx(80)
 
 
+def test_a_race_that_begins_at_once_counts_later_heats_from_the_end_of_the_first():
+    at_once = Race(ARMS, first=0, length=10)
+    found = run_work(at_once, T, range(60), judges=0.5)  # heats of 10 and, from step 40 on, of 5
+    assert found.evaluations == pytest.approx(60 + 2 * 5 + 1 * 5 + 5)
+
+
 def test_judging_is_ever_rarer():
     def share(steps: int) -> float:
         return work(range(steps)).evaluations / steps - 1
