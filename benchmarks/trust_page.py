@@ -16,6 +16,7 @@ from towpath.weighters.sets import REFEREES
 PAGE = "trust"
 OURS, START = "auto", "evidence"
 RIVALS = [name for name in REFEREES if name not in ("uniform", "oracle")]
+NO_RULE = "no rule was run"
 FAMILIES = ("nvs", "tox21", "atg", "bsk")
 
 
@@ -123,7 +124,7 @@ class Outcome:
         if row.share is not None and (share is None or share < row.share):
             found.append("oracle not run" if share is None else "less of the oracle's gain")
         if row.below_best is not None and behind is None:
-            found.append("no rule was run")
+            found.append(NO_RULE)
         elif row.below_best is not None and behind is not None and behind[1] > row.below_best:
             found.append(f"{behind[1]:.1f} below {behind[0]}")
         return found
@@ -144,6 +145,9 @@ def _cells(row: Row, outcome: Outcome, page: Written) -> list[str]:
         mean = statistics.fmean(outcome.rules[name][seed] for seed in seeds)
         rival = f"`{name}` {mean:+.1f} ({-gap:+.1f}; {len(seeds)} of {len(outcome.ours)} seeds)"
     misses = outcome.misses(row)
+    verdict = "yes" if not misses else "**no**: " + "; ".join(misses)
+    if misses == [NO_RULE]:
+        verdict = f"undecided: {NO_RULE}"
     return [
         f"[{row.title}]({row.page}.md)",
         uniform,
@@ -152,7 +156,7 @@ def _cells(row: Row, outcome: Outcome, page: Written) -> list[str]:
         oracle,
         rival,
         row.required(),
-        "yes" if not misses else "**no**: " + "; ".join(misses),
+        verdict,
     ]
 
 
