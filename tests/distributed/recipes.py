@@ -11,6 +11,7 @@ CASES: dict[str, dict[str, Any]] = {
     "uniform": {"weighter": {"name": "uniform"}},
     "exploration": {"weighter": {"name": "exploration"}},
     "project": {"weighter": {"name": "tow"}},
+    "chance": {"weighter": {"name": "tow", "acceptance": "chance"}},
     "backtrack": {"weighter": BACKTRACK},
     "exact": {"weighter": {**BACKTRACK, "value": "exact"}},
     "targets": {
@@ -83,6 +84,10 @@ RULES: dict[str, dict[str, Any]] = {
         )
     },
     "mixture": {"weighter": {"name": "mixture", "warmup": 0}},
+    "above-chance": {
+        "weighter": {"name": "above-chance"},
+        "episodes": {**TINY["episodes"], "label_noise": 0.4},
+    },
     "evidence": {
         "weighter": {"name": "evidence", "least": 2, "apart": 0.0},
         "episodes": {**TINY["episodes"], "label_noise": 0.4},

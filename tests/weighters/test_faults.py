@@ -439,6 +439,7 @@ WRONG: list[tuple[str, Callable[[], object], tuple[str, ...]]] = [
     ("moments", options(moments="froze"), ("'froze'", "Did you mean 'frozen'?")),
     ("normalise", options(normalise="sofmax"), ("'sofmax'", "Did you mean 'softmax'?")),
     ("nominal", options(nominal="unifrom"), ("'unifrom'", "Did you mean 'uniform'?")),
+    ("acceptance", options(acceptance="chanc"), ("'chanc'", "Did you mean 'chance'?")),
     ("terminal", options(terminal="reply"), ("'reply'", "Did you mean 'replay'?")),
     ("scale", options(scale="batch"), ("'batch'", "Did you mean 'mini-batch'?")),
     ("shrink", options(shrink="agree"), ("'agree'", "Did you mean 'agreement'?")),
