@@ -66,6 +66,16 @@ def test_a_stopped_plan_about_a_rule_ends_equal_with_the_rules_memory(tmp_path, 
     assert about.keys() > {"name"}, "all options of the rule are written down"
 
 
+def test_a_stopped_plan_that_knows_of_chance_ends_equal_with_where_its_search_ended(tmp_path):
+    weighter = {"name": "tow", "beta": 1e-4, "acceptance": "chance"}  # steps that are too long
+    recipe = Recipe.of({**TINY, "weighter": weighter})
+    whole = outcome(run(tmp_path / "whole", recipe))
+    plans = [line["plan"] for line in records(tmp_path / "whole") if line.get("plan")]
+    # a first trial below 1 is one that began where the window before had ended
+    assert any(plan["steps"][:1] < [1.0] and plan["trials"][:1] == [1] for plan in plans)
+    assert stop_and_resume(tmp_path / "stopped", recipe, Killed) == whole
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("weighter", "learner"), ALL_PAIRS)
 def test_a_stopped_run_ends_equal_for_every_pair_and_every_way(tmp_path, weighter, learner):
