@@ -44,23 +44,18 @@ def test_the_loss_decides_nothing():
     assert torch.equal(low, high)
 
 
-def test_hard_tasks_are_kept_where_nothing_is_wrong():
-    # two kinds of right tasks, easy and hard, as photographs among characters
+@pytest.mark.parametrize(
+    ("easy", "hard"),
+    [((7.0, 0.8, 120), (3.0, 1.2, 80)), ((8.0, 0.5, 140), (2.9, 1.0, 60))],
+    ids=["as photographs among characters", "beside much easier ones"],
+)
+def test_hard_tasks_are_kept_where_nothing_is_wrong(easy, hard):
     rule = tp.Evidence()
     generator = np.random.default_rng(1)
-    z = np.concatenate([generator.normal(7.0, 0.8, 120), generator.normal(3.0, 1.2, 80)])
+    z = np.concatenate([generator.normal(*easy), generator.normal(*hard)])
     state = rule.watch(batch(z), rule.initial_state())
     w, _ = rule.weights(batch([7.0, 3.0, 2.0, 7.5]), state)
     assert w.min() > 0.9 * w.max()
-
-
-def test_hard_tasks_are_kept_beside_much_easier_ones():
-    rule = tp.Evidence()
-    generator = np.random.default_rng(2)
-    z = np.concatenate([generator.normal(8.0, 0.5, 140), generator.normal(2.9, 1.0, 60)])
-    state = rule.watch(batch(z), rule.initial_state())
-    w, _ = rule.weights(batch([8.0, 2.9, 2.0, 7.5]), state)
-    assert w.min() > 0.8 * w.max()
 
 
 def test_a_window_that_never_holds_enough_tasks_is_refused():
