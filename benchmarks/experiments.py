@@ -235,11 +235,13 @@ _trust = Experiment(
     "",
     "0,1,2",
 )
+FIVE = "0,1,2,3,4"
+"""the seeds of the main settings"""
 EXPERIMENTS |= {
     # the table of the issue Trust, written before any of it was run: `auto` without options
     "trust-20": replace(_trust, about="20 per cent wrong query labels", overrides=noise(0.2)),
     "trust-40": replace(
-        _trust, about="40 per cent wrong query labels", weighters=f"{JUDGED},oracle"
+        _trust, about="40 per cent wrong query labels", weighters=f"{JUDGED},oracle", seeds=FIVE
     ),
     "trust-60": replace(_trust, about="60 per cent wrong query labels", overrides=noise(0.6)),
     "trust-support": replace(
@@ -247,7 +249,9 @@ EXPERIMENTS |= {
         about="40 per cent of the tasks with permuted support labels",
         overrides=noise(0.4, **{"episodes.noise_kind": "support"}),
     ),
-    "trust-0": replace(_trust, about="no wrong labels", weighters=JUDGED, overrides=noise(0.0)),
+    "trust-0": replace(
+        _trust, about="no wrong labels", weighters=JUDGED, overrides=noise(0.0), seeds=FIVE
+    ),
     "trust-wrong": replace(
         _trust,
         about="40 per cent of the trusted tasks with wrong labels, none of the training tasks",
@@ -259,6 +263,7 @@ EXPERIMENTS |= {
         about="alphabets drawn by a Zipf law (exponent 2), tested on a uniform mix",
         weighters=JUDGED,
         overrides=ZIPF,
+        seeds=FIVE,
     ),
     "trust-maml": replace(
         _trust,
@@ -281,13 +286,58 @@ for _family in ("NVS", "TOX21", "ATG", "BSK"):
             400,
             f"assays of all families but {_family}, tested on it"
             + (", 40 per cent of the training tasks mislabelled" if _share else ""),
-            seeds="0,1,2",
+            seeds=FIVE,
             overrides={
                 "data.family": _family,
                 "episodes.query": "16",
                 "episodes.label_noise": str(_share),
             },
         )
+AT_LENGTH = "uniform,exploration,exploitation,tow-faithful,tow,tow-fast"
+EXPERIMENTS |= {
+    # the paper's own comparison, for as long as two cores allow
+    "length-protonet": Experiment(
+        "omniglot-protonet",
+        AT_LENGTH,
+        3000,
+        "Table 1, Omniglot, prototypical network, at length",
+        seeds="0,1",
+        overrides={"validation.every": "250"},
+        column="omniglot-protonet",
+    ),
+    "length-protonet-slow": Experiment(
+        "omniglot-protonet",
+        "uniform,tow-faithful",
+        2000,
+        "the paper's algorithm at the paper's learning rate, prototypical network",
+        overrides={"optimizer.meta_lr": "0.0001", "validation.every": "250"},
+        column="omniglot-protonet",
+    ),
+    "length-maml": Experiment(
+        "omniglot-maml",
+        AT_LENGTH,
+        3000,
+        "Table 1, Omniglot, first-order MAML, at length",
+        overrides={"validation.every": "250"},
+        column="omniglot-maml",
+    ),
+    "length-mini-imagenet": Experiment(
+        "mini-imagenet-protonet",
+        "uniform,tow-faithful,tow",
+        1000,
+        "Table 1, mini-ImageNet (100 images a class), prototypical network",
+        overrides={"validation.every": "250"},
+        column="mini-imagenet-protonet",
+    ),
+    "chembl": Experiment(
+        "chembl-targets",
+        "uniform,mixture,exploitation,mwl-maml,tow-targets,auto",
+        400,
+        "activities of molecules at proteins, a regression",
+        seeds=FIVE,
+        overrides={"episodes.query": "16", "trusted": "{count: 20, per_batch: 2}"},
+    ),
+}
 KNOBS = {
     # name: (field, its values, what it is)
     "trusted": ("trusted.count", (5, 10, 50), "trusted tasks: {} instead of 20"),

@@ -27,6 +27,7 @@ from towpath.grid.jobs import EventReporter, Job
 from towpath.runs.comparison_spec import SPEC, ComparisonSpec, label_of, run_name
 from towpath.runs.folder import RunFolder
 from towpath.runs.locking import LockedError, locked
+from towpath.training.allocator import keep_freed_memory
 
 CLAIMS = ".claims"
 SILENT = EventReporter(lambda _: None)
@@ -112,6 +113,7 @@ def main() -> None:
         sys.exit("Expected: python -m benchmarks.worklist RUNS FILE")
     runs, file = Path(sys.argv[1]), Path(sys.argv[2])
     pin(runs)
+    keep_freed_memory()  # as the command line does
     lines = [line.strip() for line in file.read_text().splitlines()]
     work_off(runs, [line for line in lines if line and not line.startswith("#")])
 
