@@ -293,6 +293,15 @@ for _family in ("NVS", "TOX21", "ATG", "BSK"):
                 "episodes.label_noise": str(_share),
             },
         )
+for _share in (40, 0):
+    EXPERIMENTS[f"acceptance-{_share}"] = Experiment(
+        "omniglot-noise",
+        "tow:acceptance=strict,tow:acceptance=chance",
+        400,
+        f"a plan that knows of chance against a strict one, {_share} per cent wrong query labels",
+        seeds="0,1",
+        overrides=noise(_share / 100),
+    )
 AT_LENGTH = "uniform,exploration,exploitation,tow-faithful,tow,tow-fast"
 EXPERIMENTS |= {
     # the paper's own comparison, for as long as two cores allow

@@ -64,7 +64,7 @@ def test_the_next_window_searches_from_where_the_last_one_ended():
     first = problem.plan(tow)
     (line,) = first.history
     assert line.trials > 2, "the case must need several trials"
-    assert first.weighter_state == {"search": {"eps": line.eps}}
+    assert first.weighter_state == {"search": {"eps": line.eps, "further": True}}
     again = problem.plan(tow, state=first.weighter_state)
     assert torch.equal(again.weights, first.weights)
     assert again.history[0].trials == 2  # twice the step, which was refused before, and the step
@@ -90,3 +90,49 @@ def test_a_full_step_leaves_nothing_to_remember():
 def test_a_step_size_that_no_search_ends_with_is_refused():
     with pytest.raises(ValueError, match=r"step size 3.0; expected more than 0 and at most 1"):
         problem_of(0).plan(tp.TOW(acceptance="chance"), state={"search": {"eps": 3.0}})
+
+
+UNLIKELY = {"search": {"eps": 1.0, "further": False}}
+
+
+def without_second(seeds=SEEDS):
+    """Problems and options whose second iteration chance would hide, with their plans."""
+    for seed, beta in itertools.product(seeds, BETAS):
+        problem, tow = problem_of(seed), tp.TOW(beta=beta, acceptance="chance")
+        plan = problem.plan(tow)
+        if len(plan.history) == 1 and plan.status is Status.NO_SIGNIFICANT_DECREASE:
+            yield problem, tow, plan
+
+
+def test_a_second_iteration_that_chance_hid_is_not_prepared_in_the_next_window():
+    cases = list(without_second())
+    assert cases
+    for problem, tow, plan in cases:
+        assert plan.weighter_state["search"]["further"] is False
+        again = problem.plan(tow, state={"search": {"eps": 1.0, "further": False}})
+        assert torch.equal(again.weights, plan.weights)
+        assert again.status is plan.status
+        # the curvature along the nominal alone: nothing will be modelled that the trial leads to
+        assert again.sketches == 3.0 < plan.sketches
+
+
+def test_a_trial_that_comes_out_as_predicted_leaves_the_outlook_and_a_surprise_changes_it():
+    surprised = []
+    for seed, lr, beta in itertools.product(SEEDS, (0.1, 0.3), BETAS):
+        problem, options = problem_of(seed, lr), {"beta": beta, "bounds": "backtrack"}
+        plan = problem.plan(tp.TOW(**options, acceptance="chance"), state=UNLIKELY)
+        (line,) = plan.history
+        if line.eps == 0.0:
+            continue
+        error = error_of(plan, problem.plan(tp.Uniform()))
+        surprise = abs(line.predicted - line.actual) > error
+        surprised.append(surprise)
+        further = plan.weighter_state.get("search", {"further": True})["further"]
+        assert further == surprise
+    assert any(surprised), "some trial must be off"
+    assert not all(surprised), "some must come out as predicted"
+
+
+def test_a_strict_plan_always_prepares_its_second_iteration():
+    problem = problem_of(0)
+    assert problem.plan(tp.TOW(), state=UNLIKELY).sketches == problem.plan(tp.TOW()).sketches

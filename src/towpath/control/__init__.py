@@ -4,7 +4,7 @@ from towpath.control.bounds import BOUNDS, Bounds, BoundsKind, Convex, bounds_of
 from towpath.control.condensed import condensed_hessian
 from towpath.control.ilqr import Improvement, Iteration, ilqr
 from towpath.control.prior import ActionPrior
-from towpath.control.search import Search
+from towpath.control.search import Outlook, Search
 from towpath.control.stage import (
     ExactProduct,
     Model,
@@ -29,6 +29,7 @@ __all__ = [
     "Improvement",
     "Iteration",
     "Model",
+    "Outlook",
     "Policy",
     "Problem",
     "Search",

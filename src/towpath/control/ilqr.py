@@ -13,7 +13,7 @@ from towpath.control.bounds.bounds import Bounds
 from towpath.control.descent import Direction
 from towpath.control.difference import rounding
 from towpath.control.prior import ActionPrior
-from towpath.control.search import Search, Step
+from towpath.control.search import Outlook, Search, Step
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind
 from towpath.control.trajectory import Kept, Problem, Trajectory
@@ -46,8 +46,8 @@ class Improvement(Generic[Kept]):
     curvature_ratio: float = 0.0
     compared_with: Trajectory[Kept] | None = None
     """the trajectory that the accepted one was compared with, if it is not the given nominal"""
-    search_ended: float | None = None
-    """the step size at which the first search ended; None if the solver does not search"""
+    outlook: Outlook | None = None
+    """what the solution says about the next problem; None if the solver does not search"""
 
 
 def ilqr(
@@ -65,7 +65,8 @@ def ilqr(
 
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
     before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
-    iteration after the first is not begun if chance would hide its decrease (`Search.hides`).
+    iteration after the first is not begun if chance would hide its decrease (`Search.hides`), or
+    if it was so unlikely that the accepted trial has no derivatives (`Search.prepares`).
 
     Args:
         problem: rolls policies out and models trajectories.
@@ -78,38 +79,54 @@ def ilqr(
         search: the line search along a direction.
     """
     history: list[Iteration] = []
-    current, ratio, noise, ended = nominal, 0.0, 0.0, search.ended
-    status = Status.ITERATION_LIMIT
+    current, ratio, noise, status = nominal, 0.0, 0.0, Status.ITERATION_LIMIT
+    first: Outlook | None = None
     for iteration in range(iterations):
         began = time.perf_counter()
         direction = _direction(problem, current, prior, bounds, value)
         if isinstance(direction, Status):
             status = direction
             break
-        ratio = max(ratio, direction.curvature_ratio)
-        slack = rounding(problem, current, prior)
+        ratio, slack = max(ratio, direction.curvature_ratio), rounding(problem, current, prior)
         hidden = abs(direction.theta) < slack or search.hides(direction, search.first, noise)
         if direction.stationarity <= tolerance or hidden:
             status = _nothing_left(direction, tolerance)
             break
         status = direction.ended(status)
-        step = search.along(
-            direction,
-            problem,
-            current,
-            prior,
-            slack=slack,
-            allows=bounds.allows,
-            derivatives=iteration < iterations - 1,
-        )
+        last = iteration == iterations - 1
+        modelled = not last and (iteration > 0 or search.prepares)
+        way = (direction, problem, current, prior)
+        step = search.along(*way, slack=slack, allows=bounds.allows, derivatives=modelled)
         history.append(_line(current, direction, step, prior, time.perf_counter() - began))
         if step.accepted is None:
             status = direction.ended(Status.LINE_SEARCH_FAILED)
             break
         current, noise = step.accepted, step.noise
-        search, ended = search.after(1.0), ended if iteration else step.eps
+        first = first or Outlook(step.eps, step.surprising)
+        if not modelled:
+            status = status if last else direction.ended(Status.NO_SIGNIFICANT_DECREASE)
+            break
+        search = search.after(1.0)
         del direction, step  # frees the previous gradients, which the gains refer to
-    return Improvement(current, status, tuple(history), ratio, search_ended=ended)
+    outlook = _outlook(first, len(history), iterations, search)
+    return Improvement(current, status, tuple(history), ratio, outlook=outlook)
+
+
+def _outlook(first: Outlook | None, begun: int, iterations: int, search: Search) -> Outlook:
+    """Return what the next problem may expect.
+
+    Args:
+        first: the step size of the first search, and whether its trial was a surprise; None if no
+            trial was accepted, and what was known before still stands.
+        begun: how many iterations were begun.
+        iterations: how many were asked for.
+        search: knows whether a second iteration was prepared.
+    """
+    if first is None:
+        return search.outlook
+    if iterations == 1:
+        return Outlook(first.eps)
+    return Outlook(first.eps, begun > 1 if search.prepares else first.further)
 
 
 def _direction(

@@ -24,6 +24,16 @@ BEYOND = 2.0
 """a trial is broken off when it is above the nominal by this many times what chance explains"""
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What the solution of one problem says about the next one, which is like it."""
+
+    eps: float = 1.0
+    """the step size at which the first search ended"""
+    further: bool = True
+    """whether a second iteration may show a decrease, so that trials are worth modelling"""
+
+
 @dataclass(frozen=True, eq=False)
 class Step(Generic[Kept]):
     """The accepted trial, if there is one, and the work that the search took."""
@@ -34,6 +44,8 @@ class Step(Generic[Kept]):
     work: Work
     noise: float = 0.0
     """standard error of the last finished trial's difference, over its step size"""
+    surprising: bool = False
+    """whether the accepted trial is further from its prediction than chance explains"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,8 @@ class Search:
     """A search along a direction with the step sizes 1, 1/2, 1/4, ...
 
     The first search of a problem starts near the step size at which that of the problem before
-    ended.
+    ended. A search that knows of chance prepares a second iteration only if the problem before
+    makes it likely that there will be one: derivatives of a trial cost more than half a trial.
     """
 
     max_trials: int = 10
@@ -50,17 +63,22 @@ class Search:
     chance: float = 0.0
     """standard errors over the tasks that count as chance; 0 for a strict search, which knows no
     error"""
-    ended: float = 1.0
-    """the step size at which the search of the problem before this one ended"""
+    outlook: Outlook = Outlook()
+    """what is known from the problem before this one"""
 
     @property
     def first(self) -> float:
         """The first step size: twice that of the problem before, so that it can grow again."""
-        return min(1.0, 2.0 * self.ended)
+        return min(1.0, 2.0 * self.outlook.eps)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the trials of the first iteration are rolled out with derivatives."""
+        return self.chance == 0.0 or self.outlook.further
 
     def after(self, eps: float) -> "Search":
         """Return the search that follows one that ended at step size `eps`."""
-        return replace(self, ended=eps)
+        return replace(self, outlook=replace(self.outlook, eps=eps))
 
     def hides(self, direction: Direction, eps: float, noise: float) -> bool:
         """Return whether chance would hide the decrease that is predicted for a step size.
@@ -115,7 +133,9 @@ class Search:
                 # the two sums as well, so that no rounding of them shows a plan above its nominal
                 lower = found.change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
                 if lower and found.change <= self._enough(eps * direction.theta, slack, found):
-                    return Step(candidate, eps, trials, work, noise)
+                    missed = abs(found.change + direction.predicted_decrease(eps))
+                    surprising = missed > self.chance * found.error
+                    return Step(candidate, eps, trials, work, noise, surprising)
             if trials >= self.max_trials:
                 break
             del candidate  # free its memory before the next trial is rolled out

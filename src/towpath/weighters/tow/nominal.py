@@ -18,7 +18,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from towpath.control import Bounds, Trajectory
+from towpath.control import Bounds, Outlook, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Evaluation
 from towpath.weighters.protocol import Weighter, wants_judges, wants_targets
@@ -299,15 +299,16 @@ def nominal_memory(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return found
 
 
-def search_memory(state: Mapping[str, Any] | None) -> float:
-    """Return the step size at which the search of the previous window ended; 1 if none is known."""
-    eps = (state or {}).get("search", {}).get("eps", 1.0)
+def search_memory(state: Mapping[str, Any] | None) -> Outlook:
+    """Return what the previous window says about the search of this one."""
+    found = (state or {}).get("search", {})
+    eps, further = found.get("eps", 1.0), found.get("further", True)
     if not 0.0 < eps <= 1.0:
         raise ValueError(
             f"The state of TOW has the step size {eps!r}; expected more than 0 and at most 1, as "
             "in plan.weighter_state of the window before. Pass that, or None to begin anew."
         )
-    return float(eps)
+    return Outlook(float(eps), bool(further))
 
 
 def steps_through(weighter: Weighter) -> bool:

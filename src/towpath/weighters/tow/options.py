@@ -121,8 +121,10 @@ class TOW:
             that a trial's difference has a standard error over the tasks. An iteration whose
             predicted decrease is below it is not begun, a trial that is far beyond it is broken
             off, a decrease may fall short of the promise by it, and the first search of a window
-            begins at twice the step size with which that of the window before ended. With either,
-            a plan is never worse than its nominal.
+            begins at twice the step size with which that of the window before ended. A second
+            iteration needs the curvature along the first trial, which is left out while second
+            iterations show nothing and trials come out as predicted. With either, a plan is never
+            worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
@@ -254,7 +256,7 @@ class TOW:
             muted: tasks to leave out because their loss or gradient is not finite.
             state: `weighter_state` of the plan of the previous window, or None; a plan remembers
                 the memory of the weighter that is its nominal and, with `acceptance="chance"`,
-                where its line search ended.
+                how its line search ended.
             seed: the seed of all randomness of the plan.
         """
         began = time.perf_counter()
@@ -330,7 +332,7 @@ class TOW:
             return Steering(bounds, self.tolerance)
         search = Search(self.max_trials, self.sufficient_decrease)
         if self.acceptance == "chance":
-            search = replace(search, chance=CHANCE, ended=search_memory(state))
+            search = replace(search, chance=CHANCE, outlook=search_memory(state))
         return Iterating(bounds, self.value, self.iterations, self.tolerance, search)
 
     def check_targets(self, given: bool) -> None:

@@ -7,7 +7,7 @@ the whole.
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -17,6 +17,7 @@ from towpath.control import (
     ActionPrior,
     Bounds,
     Improvement,
+    Outlook,
     Search,
     Status,
     Trajectory,
@@ -122,16 +123,17 @@ def plan_window(
 
 
 def _memory(rolled: RolledNominal, found: Improvement[Rollout], solver: Solver) -> dict[str, Any]:
-    """Return what the next window starts from: the nominal's memory, and where the search ended.
+    """Return what the next window starts from: the nominal's memory, and what the search found.
 
-    A search that ended with a full step leaves nothing to remember, nor does a strict one.
+    A search that ended with a full step and may have a second iteration leaves nothing to remember,
+    nor does a strict one.
     """
     memory: dict[str, Any] = {"nominal": rolled.memory} if rolled.memory else {}
     if not isinstance(solver, Iterating) or solver.search.chance == 0.0:
         return memory
     # the search of the window before, if nothing was searched for in this one
-    ended = solver.search.ended if found.search_ended is None else found.search_ended
-    return memory if ended == 1.0 else {**memory, "search": {"eps": ended}}
+    outlook = solver.search.outlook if found.outlook is None else found.outlook
+    return memory if outlook == Outlook() else {**memory, "search": asdict(outlook)}
 
 
 def _foresees(setting: Setting) -> bool:
