@@ -82,21 +82,25 @@ def write(folder: Path, names: list[str]) -> None:
 def main() -> None:
     """The three commands of the module's docstring."""
     command, *rest = sys.argv[1:] or ["list"]
+    if command in ("-h", "--help"):
+        print(__doc__)
+        return
+    if command not in ("list", "run", "pages"):
+        sys.exit(f"Found {command!r}; expected list, run or pages.\n\n{__doc__}")
     if command == "list":
         for name, experiment in EXPERIMENTS.items():
             print(f"# {name}: {experiment.about}")
             print(shlex.join(["towpath", *experiment.words(Path(name))]))
         return
-    folder = Path(rest[0])
+    if not rest or rest[0].startswith("-"):
+        sys.exit(f"Found {command} without a folder; expected {command} RUNS.\n\n{__doc__}")
+    folder, names = Path(rest[0]), rest[1:] or list(EXPERIMENTS)
     folder.mkdir(parents=True, exist_ok=True)
-    names = rest[1:] or list(EXPERIMENTS)
     if command == "run":
         pin(folder)
         run(folder, names)
-    elif command == "pages":
-        write(folder, names)
     else:
-        sys.exit(f"Found {command!r}; expected list, run or pages.")
+        write(folder, names)
 
 
 if __name__ == "__main__":

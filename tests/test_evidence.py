@@ -2,10 +2,11 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import index
+from benchmarks import evidence, index
 from benchmarks.any_shot import SHORT_FORM, rows
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.experiments import EXPERIMENTS
@@ -80,3 +81,18 @@ def test_the_any_shot_page_puts_each_row_beside_the_papers_with_what_differs(doc
     assert "training.meta_batch_size 5 instead of 1" in own["Meta-SGD"][5]
     assert own["TOW-MAML"][2] == "not run"
     assert own["the same, uniform"][4] == "not run"  # the last one, TOW-Protonet's
+
+
+@pytest.mark.parametrize("words", [["pages"], ["run"], ["run", "--help"], ["page", "runs"]])
+def test_a_command_that_is_not_whole_is_answered_with_the_usage(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["evidence", *words])
+    with pytest.raises(SystemExit, match=r"^Found .*; expected (.|\n)*evidence pages RUNS"):
+        evidence.main()
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_is_the_usage(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evidence", "--help"])
+    evidence.main()
+    assert "python -m benchmarks.evidence run RUNS" in capsys.readouterr().out

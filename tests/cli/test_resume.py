@@ -1,5 +1,7 @@
 """`towpath resume` of a single run."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -55,6 +57,23 @@ def test_nothing_else_of_a_run_may_change(done, capsys, words, told):
     before = (done / "config.yaml").read_bytes()
     assert told in refused(["resume", str(done), *words], capsys)
     assert (done / "config.yaml").read_bytes() == before
+
+
+def test_a_run_that_stopped_early_says_how_to_train_for_longer(here, capsys):
+    stop = ["--training.steps", "40", "--validation.every", "2", "--validation.patience", "1"]
+    assert main(["train", "tiny.yaml", "--out", "run", *stop]) == 0
+    capsys.readouterr()
+    before, run = outcome(Path("run")), Path("run/config.yaml").read_bytes()
+    said = refused(["resume", "run", "--training.steps", "42"], capsys)
+    assert "stopped early, at step" in said
+    assert Path("run/config.yaml").read_bytes() == run
+    command = said.partition("towpath ")[2].replace("NEW", "longer").split()
+    assert main(command) == 0
+    assert "step 42/42" in capsys.readouterr().out
+    steps = len(before["records"])
+    assert outcome(Path("longer"))["records"][:steps] == before["records"]
+    assert main(["resume", "run"]) == 0
+    assert "is finished already" in capsys.readouterr().out
 
 
 def test_the_runs_of_a_comparison_keep_their_steps(here, capsys):

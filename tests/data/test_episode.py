@@ -1,5 +1,6 @@
-"""An episode whose samples are dealt anew."""
+"""An episode whose samples are dealt anew, and what is no episode."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,3 +54,12 @@ def test_targets_that_are_real_numbers_are_dealt_without_classes():
     assert sorted(torch.cat([other.support_y, other.query_y]).tolist()) == sorted(
         torch.cat([task.support_y, task.query_y]).tolist()
     )
+
+
+@pytest.mark.parametrize("part", ["support", "query"])
+def test_targets_that_are_a_single_number_are_refused(part):
+    parts = {"support_x": torch.zeros(1, 3), "support_y": torch.tensor([0])}
+    parts |= {"query_x": torch.zeros(1, 3), "query_y": torch.tensor([0])}
+    said = rf"{part} set has inputs of shape \[1, 3\] and targets of shape \[\]; .* y\[None\]"
+    with pytest.raises(ValueError, match=said):
+        Episode(**{**parts, f"{part}_y": torch.tensor(0)})

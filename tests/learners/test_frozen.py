@@ -180,6 +180,30 @@ def test_meta_sgd_learns_the_rates_of_a_head_from_zero_on_a_frozen_body():
     assert plan.status.usable
 
 
+@pytest.mark.parametrize("put_aside", [False, True])
+def test_a_head_from_zero_adapts_alone_on_a_frozen_body(put_aside):
+    net = Net(3).double()
+    net.body.requires_grad_(False)
+    net.neck.requires_grad_(False)
+    learner = MAML(net, inner_lr=0.5, adaptation_steps=3, zero_head=True)
+    if put_aside:
+        learner.module.requires_grad_(False)
+    head = nn.Linear(5, 3).double()
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+
+    def embedded(x: Tensor) -> Tensor:
+        return torch.tanh(net.neck(torch.tanh(net.body(x)))).detach()
+
+    by_hand = torch.optim.SGD(head.parameters(), lr=0.5)
+    for _ in range(3):
+        by_hand.zero_grad()
+        nn.functional.cross_entropy(head(embedded(TASK.support_x)), TASK.support_y).backward()
+        by_hand.step()
+    outputs = learner(learner.parameters(), TASK)
+    torch.testing.assert_close(outputs, head(embedded(TASK.query_x)).detach())
+
+
 def test_a_frozen_head_leaves_nothing_to_adapt():
     net = Net(3).double()
     learner = ANIL(net, head="head")

@@ -97,3 +97,13 @@ def test_weights_are_read_for_a_trained_learner_only_where_no_checkpoint_has_the
     frozen = Component.of("backbone", {**gone, "frozen": ["head"]})
     with pytest.raises(ValueError, match=r"gone\.safetensors"):
         make_learner(frozen, Component("maml"), **options)
+
+
+def test_a_head_from_zero_on_a_frozen_body_is_refused_where_nothing_is_left_to_train():
+    body = {**CONV4, "frozen": ["blocks"]}
+    with pytest.raises(
+        RecipeError, match=r"\['blocks'\], and the learner freezes the rest.*meta-sgd"
+    ):
+        learner(body, zero_head=True)
+    assert learner(body, name="meta-sgd", zero_head=True).parameters()
+    assert learner({**CONV4, "frozen": ["blocks.0"]}, zero_head=True).parameters()

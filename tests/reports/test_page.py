@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,8 +228,8 @@ def test_a_comparison_that_has_just_begun(comparison, tmp_path, capsys):
     assert "There is nothing to compare yet." in text
 
 
-@pytest.mark.parametrize("keep", [(), ("config.yaml",), ("records.jsonl",), ("config.yaml", "x")])
-def test_an_empty_folder(keep, comparison, tmp_path, capsys):
+@pytest.mark.parametrize("keep", [("config.yaml",), ("records.jsonl",), ("config.yaml", "x")])
+def test_a_folder_with_little_in_it(keep, comparison, tmp_path, capsys):
     path = tmp_path / "run"
     path.mkdir()
     for name in keep:
@@ -241,7 +242,6 @@ def test_an_empty_folder(keep, comparison, tmp_path, capsys):
     assert code == 0
     assert "not finished" in text
     expected = {
-        (): "there is no config.yaml",
         ("config.yaml",): "there are no records",
         ("records.jsonl",): "there is no config.yaml",
         ("config.yaml", "x"): "its final figures cannot be read",
@@ -249,12 +249,16 @@ def test_an_empty_folder(keep, comparison, tmp_path, capsys):
     assert expected in said
 
 
-def test_wrong_arguments_are_told_in_a_sentence(comparison, tmp_path, capsys):
+def test_wrong_arguments_are_told_in_a_sentence(comparison, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("hello")
+    (tmp_path / "empty").mkdir()
     for arguments, says in (
         ([str(tmp_path / "nowhere")], "is not a folder"),
         ([str(tmp_path / "other")], "holds neither config.yaml nor comparison.yaml"),
+        ([str(tmp_path / "empty")], "is empty; expected a run"),
+        ([str(comparison), str(tmp_path / "empty")], "is empty; expected a run"),
         ([str(comparison), "--out", str(tmp_path)], "expected a file to write"),
         ([], "the following arguments are required"),
     ):
@@ -262,6 +266,7 @@ def test_wrong_arguments_are_told_in_a_sentence(comparison, tmp_path, capsys):
         said = capsys.readouterr().err
         assert says in said
         assert said.count("\n") == 1
+    assert not Path("report.html").exists()
 
 
 def test_a_folder_of_runs_is_read_as_its_runs(comparison, tmp_path):

@@ -31,6 +31,12 @@ class Episode:
     def __post_init__(self) -> None:
         for part in ("support", "query"):
             x, y = getattr(self, f"{part}_x"), getattr(self, f"{part}_y")
+            if x.ndim == 0 or y.ndim == 0:
+                raise ValueError(
+                    f"An episode's {part} set has inputs of shape {list(x.shape)} and targets of "
+                    f"shape {list(y.shape)}; expected [N, ...] and [N]. Give a single sample a "
+                    "dimension of its own: x[None], y[None]."
+                )
             if len(x) != len(y) or len(x) == 0:
                 raise ValueError(
                     f"An episode's {part} set has {len(x)} inputs and {len(y)} targets; expected "

@@ -41,10 +41,10 @@ class MAML(Learner):
         zero_head: bool = False,
         test_steps: AdaptationSteps | None = None,
     ) -> None:
+        super().__init__(model, loss)  # first, while only what the caller froze is frozen
         own = dict(model.named_parameters())
         zero = head_names(own) if zero_head else ()
         self._zero_head = {name: own[name].requires_grad_(False) for name in zero}
-        super().__init__(model, loss)
         if not (math.isfinite(inner_lr) and inner_lr > 0):
             raise ValueError(
                 f"Found inner_lr={inner_lr}; expected a positive number. "

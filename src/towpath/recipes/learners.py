@@ -22,7 +22,7 @@ from towpath.recipes.components import named
 from towpath.recipes.memory import require_memory
 from towpath.recipes.pretrained import OPTIONS, Pretrained, freeze, has_untrained
 from towpath.recipes.typed import RecipeError, options_for
-from towpath.wording import one_line
+from towpath.wording import one_line, quoted
 
 LOSS = "loss"
 
@@ -67,10 +67,23 @@ def make_learner(
         # before the learner is made: Meta-SGD has rates for what is trained only
         freeze(model, ours.get("frozen"))
         made: Learner = make(model, **chosen_options)
+    if "frozen" in ours:
+        _require_trainable(made, ours["frozen"])
     pretrained = Pretrained.of(ours.get("weights"))
     if pretrained is not None and (not trained or has_untrained(model)):
         pretrained.load_into(model)
     return made
+
+
+def _require_trainable(learner: Learner, frozen: object) -> None:
+    """Raise RecipeError if the learner itself froze what `backbone.frozen` had left to train."""
+    if not any(p.requires_grad for p in learner.module.parameters()):
+        raise RecipeError(
+            f"backbone.frozen is {quoted(frozen)}, and the learner freezes the rest (zero_head: a "
+            "head that starts every task at zero is not learned); expected something left to "
+            "train. Take a layer off the list, leave learner.zero_head out, or set --learner.name "
+            "meta-sgd, which learns the rates of that head."
+        )
 
 
 def _learner_options(

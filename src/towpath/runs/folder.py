@@ -207,7 +207,8 @@ class RunFolder:
         """Write another number of training steps into the configuration and return the folder.
 
         Raises:
-            RecipeError: if they are fewer than before, or another process trains in the folder.
+            RecipeError: if they are fewer than before, if the run stopped early, or if another
+                process trains in the folder.
         """
         path, mapping = self.path / CONFIG, dict(self._plain_config)
         asked = self.config()[0].training.steps
@@ -216,6 +217,8 @@ class RunFolder:
                 f"{path} says training.steps {asked}; found {steps}, and it may only be raised. "
                 "Train for fewer steps in a new folder."
             )
+        if steps > asked:
+            self._refuse_stopped_early(steps)
         mapping["training"] = {**object_of(mapping["training"], "a section"), "steps": steps}
         plain = {key: value for key, value in mapping.items() if key != "made_with"}
         Recipe.of(plain)  # a number out of range is refused before it is written
@@ -223,6 +226,18 @@ class RunFolder:
         with self.held():
             write(path, text.encode())
         return RunFolder.open(self.path)
+
+    def _refuse_stopped_early(self, steps: int) -> None:
+        """Raise RecipeError if validation ended the run: it would end it again before any step."""
+        recipe, summary = self.config()[0], self.summary()
+        if summary is None or not self.finished or summary.steps >= recipe.training.steps:
+            return
+        raise RecipeError(
+            f"{self.path} stopped early, at step {summary.steps} of {recipe.training.steps}, by "
+            f"validation.patience {recipe.validation.patience}; found {steps} steps, which do not "
+            "change that. Train it anew for longer, by the same steps at first: towpath train "
+            f"{self.path / CONFIG} --validation.patience 0 --training.steps {steps} --out NEW"
+        )
 
     def table(self) -> TrainedTable | None:
         """Return what predictions need of the training table; None for a run on images.

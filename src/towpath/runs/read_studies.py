@@ -68,15 +68,16 @@ def _collect(path: Path, studies: list[Study], loose: list[RunData], deep: bool)
         return
     children = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
     inside = [p for p in children if (p / CONFIG).is_file() or (p / SPEC).is_file()]
-    if (path / CONFIG).is_file() or (path / RECORDS).is_file() or not any(path.iterdir()):
+    if (path / CONFIG).is_file() or (path / RECORDS).is_file():
         loose.append(read_run(path))
     elif inside and deep:
         for child in inside:
             _collect(child, studies, loose, deep=False)
     else:
+        found = f"holds neither {CONFIG} nor {SPEC}" if any(path.iterdir()) else "is empty"
         raise RecipeError(
-            f"{path} holds neither {CONFIG} nor {SPEC}; expected a run that `towpath train` or a "
-            "comparison that `towpath compare` made. Check the path."
+            f"{path} {found}; expected a run that `towpath train` or a comparison that `towpath "
+            "compare` made. Check the path."
         )
 
 
