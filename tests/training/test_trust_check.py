@@ -208,6 +208,24 @@ def test_trust_is_unusable_where_too_few_targets_or_judges_are_left():
     )
 
 
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        (["above-chance", "trim"], "above-chance"),
+        (["trim:keep=0.5", "uniform"], "trim:keep=0.5"),
+        ({"mine": {"name": "above-chance"}, "uniform": {"name": "uniform"}}, "mine"),
+        (["trusted-only", "trim"], "uniform"),
+    ],
+)
+def test_users_are_told_the_name_that_the_recipe_has_for_the_rule_without_trust(rules, named):
+    weighter = {"name": "race", "rules": rules}
+    recipe = Recipe.of({**LEARNING, "weighter": weighter, "trusted": {"count": 9, "per_batch": 1}})
+    setup = prepare(recipe)
+    assert isinstance(setup.trusted, FixedTrusted)
+    trust = still_usable(Trust(left_out=(7, 8)), setup.trusted, setup.weighter)
+    assert f"The weighter is {named} from here on." in trust.unusable
+
+
 @pytest.mark.parametrize("baseline", ["trusted-only", "opus"])
 def test_a_race_whose_baseline_believes_trusted_tasks_is_uniform_without_them(baseline):
     rules = {"name": "race", "rules": [baseline, "trim"]}

@@ -171,7 +171,7 @@ def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Tru
     count, judging = len(trusted), trusted.judging_positions
     left = [i for i in range(count) if i not in trust.left_out]
     judges = sum(i in judging for i in left)
-    fallback = _name(without_trust(weighter))
+    fallback = _fallback_name(weighter)
     if len(left) * 2 < count:
         found = f"{count - len(left)} of {amount(count, 'trusted task')} are wrong or repeated"
     elif wants_targets(weighter) and len(left) - judges < ENOUGH_TARGETS:
@@ -195,8 +195,12 @@ def without_trust(weighter: Weighter) -> Weighter:
     return baseline
 
 
-def _name(weighter: Weighter) -> str:
-    return type(weighter).__name__.lower()
+def _fallback_name(weighter: Weighter) -> str:
+    """Return what its user calls the weighter that takes the place of one without trust."""
+    fallback = without_trust(weighter)
+    if fallback is not without_judges(weighter):
+        return "uniform"
+    return str(getattr(weighter, "baseline", type(fallback).__name__))
 
 
 def repetition_notes(trusted: TrustedTasks | None) -> list[str]:
