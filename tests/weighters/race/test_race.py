@@ -203,6 +203,12 @@ def test_without_judges_enough_there_is_no_heat(judges):
         assert (plan.race.leader, dict(plan.race.standings)) == ("uniform", {})
 
 
+def test_judges_that_cannot_be_dealt_anew_are_evaluated_once():
+    (_, once), (_, often) = run(race(deals=1)), run(race(deals=10))
+    assert [plan.evaluations for plan in once] == [plan.evaluations for plan in often]
+    assert [plan.race for plan in once] == [plan.race for plan in often]
+
+
 def test_judges_that_are_left_out_during_a_heat_do_not_decide_it():
     made, few = training(race()), JUDGES[:-2]
     last = [made.step(window(i)) for i in range(4)][-1].race  # the heat begins at step 4
