@@ -184,7 +184,7 @@ def test_an_arm_that_was_dropped_never_hides_one_that_still_runs():
     here = Branch(made.params["w"], made.optimizer)
     scores = {
         "uniform": [[0.5, 0.6, 0.7]] * 4,
-        "knows": [[0.6, 0.7, 0.8]] * 4,
+        "knows": [[0.6, 0.7, 0.81]] * 4,
         "favours": [[0.9, 1.0, 1.0]] * 2,
     }
     heat = Heat(8, scores, {"knows": here}, halved=True)
