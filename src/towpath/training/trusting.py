@@ -14,7 +14,12 @@ from towpath.runs.trust import ALL_TRUSTED, Trust, listed, repeated_sentence
 from towpath.training.place import Place
 from towpath.training.sets import names_trusted
 from towpath.weighters import Uniform, Weighter, wants_judges, wants_targets
-from towpath.weighters.protocol import needs_trusted, without_judges
+from towpath.weighters.protocol import (
+    believes_trusted,
+    needs_trusted,
+    uses_trusted,
+    without_judges,
+)
 from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.wording import amount
 
@@ -135,7 +140,7 @@ ENOUGH_TARGETS = 2
 def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
     """Return whether trusted tasks are checked: where a weighter believes what they say.
 
-    It aims at them, judges by them, or trains on little else.
+    It aims at them, judges by them, trains on little else, or never drops them.
 
     Args:
         recipe: the recipe of the run.
@@ -144,11 +149,13 @@ def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
     asked = recipe.trusted
     if not asked.count or not asked.check or unjudged(recipe, weighter) is not None:
         return False
-    return wants_targets(weighter) or wants_judges(weighter) or needs_trusted(weighter)
+    return believes_trusted(weighter)
 
 
 def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None) -> Trust:
     """Return which trusted tasks are left out before training: repetitions of earlier ones.
+
+    A repetition is no wrong task, so it counts for a weighter that neither aims nor judges.
 
     Args:
         recipe: the recipe of the run.
@@ -157,11 +164,15 @@ def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None
     """
     if not isinstance(trusted, FixedTrusted) or not checks_trust(recipe, weighter):
         return ALL_TRUSTED
+    if not uses_trusted(weighter):
+        return ALL_TRUSTED
     return still_usable(Trust(left_out=tuple(repeated(trusted.tasks).same)), trusted, weighter)
 
 
 def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Trust:
     """Return the trust, declared unusable if too few tasks are left or most are wrong.
+
+    A weighter that only believes trusted tasks stays what it is, however many are left out.
 
     Args:
         trust: which tasks are left out.
@@ -172,6 +183,8 @@ def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Tru
     left = [i for i in range(count) if i not in trust.left_out]
     judges = sum(i in judging for i in left)
     fallback = _fallback_name(weighter)
+    if not uses_trusted(weighter):
+        return trust
     if len(left) * 2 < count:
         found = f"{count - len(left)} of {amount(count, 'trusted task')} are wrong or repeated"
     elif wants_targets(weighter) and len(left) - judges < ENOUGH_TARGETS:

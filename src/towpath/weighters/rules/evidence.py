@@ -38,9 +38,9 @@ class Evidence(MiniBatchWeighter):
 
     A task weighs the probability that its labels are right, or that times the weight that
     `Exploitation` would give it. Trusted tasks are neither fitted nor dropped, unless a check has
-    left them out (`info["left_out"]`; runs check them for weighters that aim at them or judge by
-    them). Nor are tasks without evidence: those of a loss that is a function of your own, or that
-    your task function computes itself. Where none has any, the status of a plan says so.
+    left them out (`info["left_out"]`; runs check them for this rule). Nor are tasks
+    without evidence: those of a loss that is a function of your own, or that your task function
+    computes itself. Where none has any, the status of a plan says so.
 
     Args:
         window: how many of the latest tasks the fit is made of.
@@ -62,6 +62,7 @@ class Evidence(MiniBatchWeighter):
         reference="ours",
     )
 
+    believes_trusted = True
     window: int = 200
     least: int = 20
     apart: float = 1.0

@@ -94,6 +94,9 @@ class MiniBatchWeighter(ABC):
     needs_trusted: ClassVar[bool] = False
     """True for a rule that trains on the trusted tasks and hardly on anything else: a recipe
     without trusted tasks is refused."""
+    believes_trusted: ClassVar[bool] = False
+    """True for a rule that gives trusted tasks weight for being trusted: a run checks them for it
+    (`info["left_out"]` marks those that turn out to be wrong)."""
     needs_classes: ClassVar[bool] = False
     """True for a rule that decides by accuracies: a run on tasks of regression says that it does
     nothing there."""
