@@ -285,29 +285,6 @@ def undecided_note(recipe: Recipe, weighter: Weighter) -> str:
     )
 
 
-def rejudged_note(recipe: Recipe, weighter: Weighter, before: int) -> str:
-    """Return a sentence where a longer run is judged by tasks that it has already trained on.
-
-    Args:
-        recipe: the recipe of the run, with the steps that it has now.
-        weighter: the weighter that was made of it.
-        before: the steps that it had before, all of which were trained.
-    """
-    until = getattr(weighter, "judged_until", None)
-    if until is None or unjudged(recipe, weighter) is not None:
-        return ""
-    steps, T = recipe.training.steps, recipe.training.horizon
-    released, again = until(before, T), until(steps, T)
-    if again <= released or before <= released:
-        return ""
-    return (
-        f"The trusted tasks that judge were trained on from step {released + 1} to {before}, "
-        f"because no heat was to follow. Now they judge again, until step {again}, and are not new "
-        "to the network any more. For a race that unseen tasks judge, train anew with "
-        f"--training.steps {steps}."
-    )
-
-
 def _baseline(recipe: Recipe) -> str:
     """Return the name of the rule that a recipe's race starts with."""
     return next(iter(rules_of(recipe.weighter.options.get(RULES), f"weighter.{RULES}")))
