@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import towpath as tp
 from towpath.label_evidence import LABEL_EVIDENCE, label_evidence, label_evidences
 
 
@@ -151,3 +152,32 @@ def test_the_evidence_is_a_metric_that_an_objective_can_measure():
     found = LABEL_EVIDENCE.of(outputs, labels)
     assert found == pytest.approx(label_evidence(outputs, labels).item())
     assert found > 1
+
+
+def evaluated(loss, outputs, targets):
+    """The evidence of a task as an objective finds it, whose parameters are the outputs."""
+    objective = tp.Objective.from_function(lambda params, _: (params["f"], targets), loss=loss)
+    return float(objective.evaluate({"f": outputs}, [None]).evidence)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 3)])
+def test_yes_or_no_questions_are_compared_by_their_likelihood(shape):
+    generator = torch.Generator().manual_seed(len(shape) + shape[-1])
+    f = torch.randn(shape, generator=generator, dtype=torch.float64)
+    y = torch.rand(shape, generator=generator, dtype=torch.float64).round()
+    y.view(6, -1)[:2] = torch.tensor([[0.0], [1.0]])  # not all alike
+    log_p, log_q = (torch.nn.functional.logsigmoid(s * f).view(6, 1, -1) for s in (1, -1))
+    B = (y.view(1, 6, -1) * log_p + (1 - y.view(1, 6, -1)) * log_q).sum(-1).numpy()
+    assert evaluated("bce", f, y) == pytest.approx(standardised(B), abs=1e-10)
+
+
+def test_class_probabilities_are_compared_by_their_cross_entropy():
+    generator = torch.Generator().manual_seed(4)
+    f, y = torch.randn(2, 6, 3, generator=generator, dtype=torch.float64)
+    y = y.softmax(-1)
+    B = (f.log_softmax(-1) @ y.T).numpy()
+    assert evaluated("cross_entropy", f, y) == pytest.approx(standardised(B), abs=1e-10)
+    labels = torch.arange(6) % 3
+    soft = 0.9 * torch.eye(3, dtype=torch.float64)[labels] + 0.1 / 3
+    smoothed = {"name": "cross_entropy", "label_smoothing": 0.1}
+    assert evaluated(smoothed, f, labels) == pytest.approx(evaluated("cross_entropy", f, soft))

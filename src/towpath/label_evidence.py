@@ -13,7 +13,9 @@ a z of mean 0 and variance 1, whatever the network is, and nearly a normal distr
 the network tells from shuffled ones have a large z. Hard tasks have a small one, but not 0.
 
 B itself is never made. Samples of one class have equal columns, so `[n, C]` numbers are enough; and
-in regression `D_qr = 2 a_q . b_r`, with a the outputs and b the targets less their means.
+in regression `D_qr = 2 a_q . b_r`, with a the outputs and b the targets less their means. So it is,
+but for the factor, wherever a log-likelihood is `a_q . b_r` up to what only one of them decides:
+logits of yes-or-no questions, and class probabilities as targets (`Loss.natural`).
 """
 
 from collections.abc import Sequence

@@ -9,6 +9,7 @@ import pytest
 from tests.reports import synthetic
 from towpath.metrics import ACCURACY, AVERAGE_PRECISION, LOSS, R2, RMSE, ROC_AUC
 from towpath.reports.blocks import Cell, Table
+from towpath.reports.number_text import p_text
 from towpath.reports.page import write_report
 from towpath.reports.sections.results import finding, results_section
 from towpath.runs.read_studies import read_studies
@@ -119,3 +120,24 @@ def test_what_is_better_depends_on_the_metric(folders, metric, good):
     else:
         assert words.startswith("Stay with uniform: no weighter is better than it beyond noise")
         assert "nearest: tow, +0.250" in words
+
+
+def test_the_report_takes_for_noise_what_the_advice_does(tmp_path):
+    made = synthetic.write_comparison(
+        tmp_path / "c", 6, weighters=("uniform", "tow", "cvar", "trim"), seeds=(0,)
+    )
+    study = study_of(made)
+    generator = np.random.default_rng(0)
+    ones = np.full(100, 0.5)
+    noise = generator.permutation(np.linspace(-0.1, 0.1, 100))
+    for label, gain in {"uniform": None, "tow": 0.0128, "cvar": 0.001, "trim": 0.001}.items():
+        scores = ones if gain is None else ones + gain + noise
+        conclude(study, label, {ACCURACY: scores, LOSS: 1 - scores})
+    tow = results(study, "omniglot")["tow"]
+    assert tow.difference is not None
+    assert tow.difference.p_value < 0.05 < tow.chance == pytest.approx(3 * tow.difference.p_value)
+    table = next(block for block in results_section(study).blocks if isinstance(block, Table))
+    assert [cell.kind for cell in table.rows[1][2:4]] == ["quiet", "quiet"]
+    assert table.rows[1][3].text == p_text(tow.chance)
+    assert "p-values are those after Holm's correction for 3 comparisons" in table.note
+    assert finding(study).startswith("Stay with uniform")

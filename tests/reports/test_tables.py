@@ -1,6 +1,7 @@
 """The table of a comparison on the terminal: its cells are the comparison's figures."""
 
 import io
+import json
 import re
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from tests.reports import synthetic
 from towpath.metrics import ACCURACY, LOSS, R2, RMSE, ROC_AUC
 from towpath.reports.tables import comparison_table, metrics_table
 from towpath.runs.comparing import compared
+from towpath.runs.differences import PairedDifference, SeedDifferences
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,33 @@ def test_a_row_is_the_mean_over_seeds_and_the_paired_difference(result):
     assert found["tow"][2].endswith("(n.s.)") == (not pooled.excludes_zero)
     assert found["tow"][4:] == ["0.50 : 1", "18", "1", "1.00x"]
     assert found["uniform"][2] == "-"
+
+
+def among(result, chance):
+    """The comparison with a `tow` of this p-value, and two weighters beside it."""
+    lucky = PairedDifference(0.02, 0.018, chance)
+    same = PairedDifference(0.001, 0.02, 0.9)
+    differences = {
+        label: {"omniglot": SeedDifferences(one, {0: one, 1: one})}
+        for label, one in {"tow": lucky, "cvar": same, "trim": same}.items()
+    }
+    return replace(result, weighters=("uniform", *differences), differences=differences)
+
+
+@pytest.mark.parametrize(("chance", "clear"), [(0.03, False), (0.01, True)])
+def test_the_table_marks_what_the_advice_takes_for_noise(result, chance, clear):
+    compared = among(result, chance)
+    assert compared.differences["tow"]["omniglot"].pooled.excludes_zero
+    assert rows(compared)["tow"][2].endswith("(n.s.)") != clear
+    assert compared.advice is not None
+    assert (compared.advice.weighter == "tow") == clear
+    caption = comparison_table(compared).caption
+    assert caption == (
+        "(n.s.): not significant, p > 0.05 over test tasks "
+        "after Holm's correction for 3 comparisons"
+    )
+    stored = json.loads(json.dumps(compared.as_json()))["differences"]["tow"]["omniglot"]
+    assert stored["p_value"] == chance  # as the test gave it
 
 
 def test_weighters_that_are_not_run_or_not_all_of_whose_seeds_are_say_so(result):

@@ -11,7 +11,14 @@ from scipy import stats
 from tests.reports import synthetic
 from towpath.metrics import ACCURACY, LOSS
 from towpath.reports.sections.results import finding
-from towpath.runs.advice import Candidate, Setting, advised, holm
+from towpath.runs.advice import (
+    Candidate,
+    Setting,
+    advised,
+    corrected,
+    correction_words,
+    holm,
+)
 from towpath.runs.comparing import compared
 from towpath.runs.comparison import RESULT, write_comparison
 from towpath.runs.differences import PairedDifference
@@ -114,3 +121,18 @@ def test_terminal_file_and_report_say_the_same(tmp_path):
     assert json.loads((made / RESULT).read_text())["advice"]["sentence"] == said
     (study,) = read_studies([made])
     assert finding(study) == said
+
+
+def test_the_correction_counts_the_weighters_that_may_be_chosen():
+    chances = {"trim": 0.02, "cvar": 0.4, "oracle": 0.03, "doge": math.nan}
+    found = corrected(
+        {
+            name: PairedDifference(math.nan if math.isnan(p) else 0.1, 0.05, p)
+            for name, p in chances.items()
+        }
+    )
+    assert found == {"trim": 0.04, "cvar": 0.4, "oracle": 0.03, "doge": 1.0}
+    assert correction_words(["trim"]) == ""
+    assert correction_words(["oracle", "trim", "cvar"]) == (
+        " after Holm's correction for 2 comparisons, oracle not among them"
+    )

@@ -25,6 +25,7 @@ RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus", "tow-targets"]
 RACE = {"name": "race", "rules": RULES, "first": 6, "spacing": 3.5, "length": 10}
 RACE |= {"looks": 5, "deals": 2}
 """heats from step 6 to 16 and from step 22 to 28, in windows of two mini-batches"""
+LONGER = {**TINY["training"], "steps": 90}
 TRUSTED = {"count": 9, "per_batch": 2}  # of which three judge
 
 
@@ -39,6 +40,12 @@ def whole(tmp_path_factory):
 
 def races(path: Path) -> list[dict[str, Any]]:
     return [line["plan"]["race"] for line in records(path) if line.get("plan")]
+
+
+def memory_of(path: Path) -> dict[str, Any]:
+    """What the race remembers in the last checkpoint."""
+    found: dict[str, Any] = header(path / "checkpoints" / "last.safetensors")["weighter_state"]
+    return found
 
 
 def branches(path: Path) -> list[str]:
@@ -278,12 +285,31 @@ class Noting(Silent):
         self.notes.append(f"{step}: {note}")
 
 
-def test_a_longer_race_says_that_its_judges_were_trained_on(tmp_path, whole):
+def test_a_longer_race_is_not_judged_by_tasks_that_it_trained_on_and_says_so(tmp_path, whole):
     # heats end at steps 16 and 28; the third one would be from step 73 to 79
     for steps, told in ((60, False), (90, True)):
         path, reporter = tmp_path / str(steps), Noting()
         shutil.copytree(whole, path)
         resume(path, reporter, steps=steps)
-        found = [note for note in reporter.notes if "trained on from step 29 to 40" in note]
+        found = [note for note in reporter.notes if "no further heat is run" in note]
         assert bool(found) == told
-        assert not told or found[0].startswith("40: ")
+        assert not told or "were trained on from step 30 on" in found[0]
+        later = races(path)[20:]
+        assert len(later) == (steps - 40) // 2
+        assert {race["leader"] for race in later} == {races(whole)[-1]["leader"]}
+        assert not any("standings" in race for race in later)
+        assert memory_of(path)["heats"] == 2
+    out = tmp_path / "stopped"
+    shutil.copytree(whole, out)
+    with pytest.raises(Killed):
+        resume(out, Stopping(75, Killed), steps=90)
+    resume(out, Silent())
+    assert outcome(out) == outcome(tmp_path / "90")
+
+
+def test_a_race_that_is_made_longer_before_its_judges_are_trained_on_is_judged_by_them(tmp_path):
+    path, reporter = stopped(tmp_path / "early", 20), Noting()
+    resume(path, reporter, steps=90)
+    assert not reporter.notes
+    assert outcome(path) == outcome(run(tmp_path / "whole", raced(training=LONGER)))
+    assert memory_of(path)["heats"] == 3

@@ -14,7 +14,7 @@ from towpath.data import Episode, load_table
 from towpath.data.trusted import FixedTrusted
 from towpath.recipes.paths import with_lasting_paths
 from towpath.recipes.typed import RecipeError
-from towpath.training import load, resume, train
+from towpath.training import Recipe, load, resume, train
 from towpath.training.setup import Setup, prepare
 
 
@@ -47,6 +47,29 @@ def test_the_records_name_the_task_and_not_its_rows(tmp_path, table):
         assert task["task"].startswith(f"{task['group']}_")
         assert task["labels"] == ["0", "1"]
         assert "rows" not in task
+
+
+@pytest.mark.parametrize(
+    ("weighter", "told"),
+    [
+        ("above-chance", True),
+        ("race", True),
+        ("evidence", False),
+    ],
+)
+def test_a_rule_by_accuracies_says_that_it_does_nothing_in_regression(
+    table, numbers, weighter, told
+):
+    def notes(setup):
+        return [note for note in setup.notes if "'above-chance' decides by accuracies" in note]
+
+    def made(path, **sections):
+        rules = {"rules": ["evidence", "above-chance"]} if weighter == "race" else {}
+        recipe = assays(path, **sections).as_mapping()
+        return prepare(Recipe.of({**recipe, "weighter": {"name": weighter, **rules}}))
+
+    assert bool(notes(made(numbers, **MAML))) == told
+    assert not notes(made(table))
 
 
 def test_regression_trains_with_squared_error(tmp_path, numbers):

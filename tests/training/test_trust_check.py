@@ -105,6 +105,35 @@ def test_a_task_that_is_left_out_is_trained_on_and_not_aimed_at(checked):
             assert marked == ({**info, "left_out": True} if doubted else info)
 
 
+def test_evidence_by_itself_does_not_believe_wrong_trusted_tasks(tmp_path):
+    """Of the tasks that a check leaves out, and of the same ones in a run without checks."""
+    longer = {**LEARNING["training"], "steps": 48}
+    left_out: set[int] = set()
+    means = {}
+    for check in (True, False):
+        plain = learning("evidence", check=check).as_mapping()
+        path = run(tmp_path / str(check), Recipe.of({**plain, "training": longer}))
+        found = {i for one in read_run(path).trust for i in one.check.trust.left_out}
+        assert bool(found) == check
+        left_out |= found
+        later = [line for line in records(path) if line["kind"] == "step" and line["step"] > 20]
+        rows = [(w, t) for one in later for w, t in zip(one["weights"], one["tasks"], strict=True)]
+        marked = [w for w, t in rows if t.get("trusted") and t["index"] in left_out]
+        means[check] = sum(marked) / len(marked)
+    assert left_out <= wrong_ones(learning("evidence"))
+    assert means[True] < 0.5 * means[False]
+
+
+def test_evidence_stays_what_it_is_however_many_trusted_tasks_are_left_out():
+    recipe = learning("evidence")
+    setup = prepare(recipe)
+    assert isinstance(setup.trusted, FixedTrusted)
+    most = Trust(left_out=tuple(range(18)))
+    assert still_usable(most, setup.trusted, setup.weighter) == most
+    twice = FixedTrusted([*setup.trusted.tasks[:8], *setup.trusted.tasks[:4]], 1, 0)
+    assert first_trust(recipe, setup.weighter, twice) == ALL_TRUSTED
+
+
 @pytest.mark.parametrize("weighter", ["trusted-only", "fine-tune", "kinds"])
 def test_rules_that_train_on_trusted_tasks_do_not_on_those_that_are_left_out(
     weighter, tmp_path, monkeypatch
@@ -206,6 +235,24 @@ def test_trust_is_unusable_where_too_few_targets_or_judges_are_left():
         "only 1 trusted task of 2 can be aimed at"
         in still_usable(Trust(left_out=(0,)), two, opus.weighter).unusable
     )
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        (["above-chance", "trim"], "above-chance"),
+        (["trim:keep=0.5", "uniform"], "trim:keep=0.5"),
+        ({"mine": {"name": "above-chance"}, "uniform": {"name": "uniform"}}, "mine"),
+        (["trusted-only", "trim"], "uniform"),
+    ],
+)
+def test_users_are_told_the_name_that_the_recipe_has_for_the_rule_without_trust(rules, named):
+    weighter = {"name": "race", "rules": rules}
+    recipe = Recipe.of({**LEARNING, "weighter": weighter, "trusted": {"count": 9, "per_batch": 1}})
+    setup = prepare(recipe)
+    assert isinstance(setup.trusted, FixedTrusted)
+    trust = still_usable(Trust(left_out=(7, 8)), setup.trusted, setup.weighter)
+    assert f"The weighter is {named} from here on." in trust.unusable
 
 
 @pytest.mark.parametrize("baseline", ["trusted-only", "opus"])

@@ -65,6 +65,51 @@ def test_a_real_plan_drops_the_task_whose_labels_are_shuffled():
     assert plan.weights.tolist() == [[0.5, 0.0, 0.5]]
 
 
+def test_numbers_have_no_accuracy_and_a_plan_says_so():
+    x = torch.arange(8.0)[:, None]
+    tasks = [tp.Episode(x, k * x, x, k * x) for k in (1.0, 2.0)]
+    model = torch.nn.Linear(1, 1)
+    objective = tp.Objective(tp.learners.MAML(model, loss="mse", adaptation_steps=1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    plan = tp.AboveChance().plan(objective, model, optimizer, [tasks])
+    assert plan.status is tp.Status.NOTHING_TO_JUDGE
+    assert plan.weights.tolist() == [[0.5, 0.5]]
+    assert tp.Evidence().plan(objective, model, optimizer, [tasks]).status is tp.Status.RULE
+
+
 def test_a_margin_below_zero_is_refused():
     with pytest.raises(ValueError, match="margin"):
         tp.AboveChance(margin=-1.0)
+
+
+def linear(params, task):
+    """Class scores for a task that is a pair of tensors."""
+    x, y = task
+    return x @ params["w"], y
+
+
+@pytest.mark.parametrize(
+    ("rule", "loss", "judges"),
+    [
+        (tp.AboveChance(), "cross_entropy", False),  # no tp.Episode, so chance is not known
+        (tp.Evidence(), "cross_entropy", True),
+        (tp.Evidence(), torch.nn.CrossEntropyLoss(label_smoothing=0.1), True),
+        (tp.Evidence(), lambda f, y: torch.nn.functional.cross_entropy(f, y), False),
+        (tp.Uniform(), "cross_entropy", True),
+    ],
+)
+def test_a_plan_says_where_the_rule_could_judge_no_task(rule, loss, judges):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(12, 3, generator=generator)
+    pair = (x, torch.arange(12) % 2)
+    params = {"w": torch.randn(3, 2, generator=generator)}
+    objective = tp.Objective.from_function(linear, loss=loss)
+    optimizer = tp.SGD(lr=0.1).init(params)
+    alone = rule.plan(objective, params, optimizer, [[pair, pair]] * 2)
+    raced = tp.Race({"first": rule, "random": tp.Random()}).plan(
+        objective, params, optimizer, [[pair, pair]] * 2
+    )
+    expected = tp.Status.RULE if judges else tp.Status.NOTHING_TO_JUDGE
+    assert (alone.status, raced.status) == (expected, expected)
+    assert judges or "wrap tasks in tp.Episode" in str(alone)
+    assert not alone.status.failed

@@ -17,6 +17,7 @@ class Status(Enum):
     NON_FINITE_DERIVATIVE = "non-finite derivative"
     NON_FINITE_NOMINAL = "non-finite nominal"
     RULE = "rule"
+    NOTHING_TO_JUDGE = "nothing to judge"
 
     @property
     def message(self) -> str:
@@ -83,4 +84,10 @@ _MESSAGES = {
         "parameter, so there is no plan to apply; look at the tasks or lower the learning rate."
     ),
     Status.RULE: "The weights follow the weighter's own rule; nothing was optimised.",
+    Status.NOTHING_TO_JUDGE: (
+        "No task of this window has what the rule decides by (tp.AboveChance: an accuracy, of a "
+        "tp.Episode with classes; tp.Evidence: query samples with different targets under a loss "
+        "of classes, of numbers or of yes-or-no questions), so it dropped none; wrap tasks in "
+        "tp.Episode, pass loss= by its name or as a module of torch, or use another rule."
+    ),
 }

@@ -74,6 +74,18 @@ class Loss(ABC):
             counts &= labels != self.ignore_index
         return rows[counts], labels[counts]
 
+    def natural(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:  # noqa: ARG002
+        """Return rows a `[n, C]` and targets b of which `a . b` is a sample's log-likelihood.
+
+        It may lack what does not depend on the targets. The evidence of float targets is computed
+        of them (`towpath.label_evidence`); None for a loss, or targets, without such a form.
+
+        Args:
+            outputs: the outputs of a task.
+            targets: their targets.
+        """
+        return None
+
     def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return what people read of the outputs: the outputs, or the probabilities of classes.
 

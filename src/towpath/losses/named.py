@@ -87,6 +87,12 @@ class CrossEntropy(Loss):
             return None
         return _softmax_factor(self.rows(outputs))
 
+    def natural(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Return the log-probabilities with targets that are class probabilities."""
+        if not targets.is_floating_point():
+            return None
+        return self.rows(outputs).log_softmax(-1), self.rows(targets)
+
     def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:
         """Return the probabilities of the classes, whose scores are in dimension `dim`."""
         return outputs.softmax(dim)
@@ -230,6 +236,10 @@ class BinaryCrossEntropy(Loss):
                 f"for each of the {last} outputs, or a single one for all."
             )
         return _tensor(self.pos_weight, outputs)
+
+    def natural(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Return the logits: `y log p + (1 - y) log(1 - p) = y f + log(1 - p)`."""
+        return self.rows(outputs), targets
 
     def predictions(self, outputs: Tensor, dim: int = -1) -> Tensor:  # noqa: ARG002
         """Return the probability of a yes for each output."""

@@ -140,7 +140,11 @@ class TaskOutputs:
         return cls(graph.result.loss, graph.predictions, graph.targets)
 
     def counted(self) -> tuple[Tensor, Tensor] | None:
-        """Return what metrics are computed of; None where nothing is known."""
+        """Return what evidence is computed of; None where nothing is known."""
+        if self.kind is not None and self.targets is not None:
+            found = self.kind.natural(self.predictions, self.targets)
+            if found is not None:
+                return found
         rows, targets = counted(self.kind, self.predictions, self.targets)
         return None if rows is None or targets is None else (rows, targets)
 

@@ -59,8 +59,8 @@ class Trusted:
     of some of `count` that are drawn once; always so with `classes`"""
     check: bool = True
     """whether tasks that are drawn once are checked during training, for a weighter that aims at
-    them, judges by them or trains on little else: those whose labels are no better than shuffled
-    ones are left out"""
+    them, judges by them, trains on little else or never drops them: those whose labels are no
+    better than shuffled ones are left out"""
 
     @property
     def judging(self) -> int:

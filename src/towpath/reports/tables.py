@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from towpath.metrics import Metric
+from towpath.runs.advice import LEVEL, correction_words
 from towpath.runs.comparison import Comparison, MetricOutcome
 from towpath.runs.differences import SeedDifferences
 
 
 def comparison_table(result: Comparison) -> Table:
     """Return a table with one row per weighter: means over seeds, differences from the baseline."""
-    table = Table(title=f"{result.title}: {len(result.seeds)} seed(s)", title_justify="left")
+    table = _titled(result, f"{len(result.seeds)} seed(s)")
     table.add_column("weighter")
     for test in result.tests:
         table.add_column(f"{test}\n{_heading(result.metric(test))}", justify="right")
@@ -57,7 +58,7 @@ def metrics_table(result: Comparison) -> Table | None:
     """Return a table of the metrics beside the main ones; None where there are none."""
     if not any(result.other_metrics(test) for test in result.tests):
         return None
-    table = Table(title=f"{result.title}: other metrics", title_justify="left")
+    table = _titled(result, "other metrics")
     table.add_column("test set")
     table.add_column("metric")
     table.add_column("weighter")
@@ -66,16 +67,26 @@ def metrics_table(result: Comparison) -> Table | None:
     table.add_column("left out", justify="right")
     for test in result.tests:
         for metric in result.other_metrics(test):
+            chances = result.chances(test, metric)
             for label in result.weighters:
                 found = result.others.get(label, {}).get(test, {}).get(metric)
                 if found is not None:
-                    is_base = label == result.baseline
-                    table.add_row(test, _heading(metric), label, *_cells(found, metric, is_base))
+                    chance = None if label == result.baseline else chances.get(label, 1.0)
+                    table.add_row(test, _heading(metric), label, *_cells(found, metric, chance))
     return table
 
 
-def _cells(found: MetricOutcome, metric: Metric, is_base: bool) -> list[str]:
-    change = "-" if is_base else _difference(found.difference, metric)
+def _titled(result: Comparison, what: str) -> Table:
+    """Return an empty table that says below itself what its mark means."""
+    table = Table(title=f"{result.title}: {what}", title_justify="left", caption_justify="left")
+    if result.differences:
+        corrected = correction_words(list(result.differences))
+        table.caption = f"(n.s.): not significant, p > {LEVEL:g} over test tasks{corrected}"
+    return table
+
+
+def _cells(found: MetricOutcome, metric: Metric, chance: float | None) -> list[str]:
+    change = "-" if chance is None else _difference(found.difference, metric, chance)
     return [_with_interval(found.mean, found.interval, metric), change, str(found.left_out)]
 
 
@@ -92,15 +103,22 @@ def _change(result: Comparison, label: str, test: str, metric: Metric) -> str:
     """Return the paired difference from the baseline, pooled over seeds, as text."""
     if label == result.baseline:
         return "-"
-    return _difference(result.differences.get(label, {}).get(test), metric)
+    found = result.differences.get(label, {}).get(test)
+    return _difference(found, metric, result.chances(test).get(label, 1.0))
 
 
-def _difference(difference: SeedDifferences | None, metric: Metric) -> str:
-    """Return a difference as text; the mark tells one that is not significant."""
+def _difference(difference: SeedDifferences | None, metric: Metric, chance: float) -> str:
+    """Return a difference as text; the mark tells one that is not significant.
+
+    Args:
+        difference: the difference from the baseline; None where it is not known.
+        metric: what it is a difference of.
+        chance: its p-value, corrected for the number of weighters.
+    """
     if difference is None:
         return "not run"
     pooled = difference.pooled
-    mark = "" if pooled.excludes_zero else " (n.s.)"
+    mark = "" if chance <= LEVEL else " (n.s.)"
     return f"{metric.shown(pooled.mean, sign=True)} ±{metric.shown(pooled.interval)}{mark}"
 
 

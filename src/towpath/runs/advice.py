@@ -8,7 +8,7 @@ says in how many of them the weighter was ahead.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from towpath.metrics import Metric
@@ -107,8 +107,8 @@ def advised(candidates: Sequence[Candidate], setting: Setting) -> Advice | None:
     ]
     if not usable or _bound(setting.baseline):
         return None
-    chances = holm([one.difference.p_value for one in usable])
-    rated = list(zip(usable, chances, strict=True))
+    chances = corrected({one.label: one.difference for one in usable})
+    rated = [(one, chances[one.label]) for one in usable]
 
     def gain(one: Candidate) -> float:
         """Return how much better than the baseline a weighter is, whichever way is better."""
@@ -117,6 +117,31 @@ def advised(candidates: Sequence[Candidate], setting: Setting) -> Advice | None:
     better = [(one, p) for one, p in rated if p <= LEVEL and gain(one) > 0]
     best, chance = max(better or rated, key=lambda pair: gain(pair[0]))
     return Advice(best.label if better else setting.baseline, best, chance, len(usable), setting)
+
+
+def corrected(differences: Mapping[str, PairedDifference]) -> dict[str, float]:
+    """Return the p-value of each weighter's difference, corrected for their number by `holm`.
+
+    A weighter that knows which tasks were made wrong is not one to choose, so it is not counted and
+    its own p-value stays as it is. One whose scores are not finite has 1.
+
+    Args:
+        differences: the differences from the baseline by label, on one test set and by one metric.
+    """
+    finite = {name: one for name, one in differences.items() if math.isfinite(one.mean)}
+    counted = [name for name in finite if not _bound(name)]
+    chances = holm([finite[name].p_value for name in counted])
+    bounds = {name: one.p_value for name, one in finite.items() if _bound(name)}
+    return {**dict.fromkeys(differences, 1.0), **bounds, **dict(zip(counted, chances, strict=True))}
+
+
+def correction_words(labels: Sequence[str]) -> str:
+    """Return how p-values of these weighters beside the baseline were corrected, in words."""
+    count = sum(not _bound(label) for label in labels)
+    if count < 2:
+        return ""
+    beside = f", {BOUND} not among them" if count < len(labels) else ""
+    return f" after Holm's correction for {count} comparisons{beside}"
 
 
 def _bound(label: str) -> bool:

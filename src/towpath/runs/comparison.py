@@ -12,7 +12,7 @@ from pathlib import Path
 from towpath.files import write
 from towpath.metrics import Metric, metric_named
 from towpath.recipes.typed import RecipeError
-from towpath.runs.advice import Advice, Candidate, Setting, advised
+from towpath.runs.advice import Advice, Candidate, Setting, advised, corrected
 from towpath.runs.belonging import regular_bytes
 from towpath.runs.differences import SeedDifferences
 from towpath.runs.plain import (
@@ -148,6 +148,19 @@ class Comparison:
             ]
             return advised(found, Setting(self.baseline, test, metric, tasks))
         return None
+
+    def chances(self, test: str, metric: Metric | None = None) -> dict[str, float]:
+        """Return the p-values of the differences from the baseline, corrected for their number.
+
+        Args:
+            test: the test set.
+            metric: one of the metrics beside the main one; None for the main one.
+        """
+        found = {label: own.get(test) for label, own in self.differences.items()}
+        if metric is not None:
+            others = {label: sets.get(test, {}).get(metric) for label, sets in self.others.items()}
+            found = {label: one.difference for label, one in others.items() if one is not None}
+        return corrected({label: one.pooled for label, one in found.items() if one is not None})
 
     def other_metrics(self, test: str) -> list[Metric]:
         """Return the metrics of a test set beside the main one."""

@@ -9,8 +9,8 @@ from towpath.weighters.race.record import RaceRecord
 
 Series = Sequence[float | None]
 """numbers, with None for each that was not finite"""
-FOLLOWS_A_RULE = "rule"
-"""status of a window whose weights follow a rule, without optimisation"""
+FOLLOWS_A_RULE = ("rule", "nothing to judge")
+"""statuses of a window whose weights follow a rule, without optimisation"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class PlanStatistics:
     @property
     def planned(self) -> bool:
         """Whether the weights were optimised, rather than given by a rule."""
-        return self.status != FOLLOWS_A_RULE and self.steps is not None
+        return self.status not in FOLLOWS_A_RULE and self.steps is not None
 
     @property
     def iterations(self) -> int | None:

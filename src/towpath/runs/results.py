@@ -1,10 +1,11 @@
 """The results of a study: each weighter's test score and its difference from the baseline's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from towpath.metrics import Metric
+from towpath.runs.advice import corrected
 from towpath.runs.differences import PairedDifference, SeedDifferences
 from towpath.runs.study import Study
 from towpath.runs.task_values import TaskValues
@@ -29,6 +30,8 @@ class WeighterResult:
     """in how many of these seeds it is better than the baseline"""
     left_out: int = 0
     """number of the tasks on which the metric is undefined"""
+    chance: float = 1.0
+    """the p-value of the difference, corrected for the number of weighters compared"""
 
 
 def test_sets(study: Study) -> list[str]:
@@ -71,7 +74,8 @@ def results(study: Study, test: str, metric: Metric | None = None) -> dict[str, 
             ahead=0 if differences is None else differences.ahead(scores[0].metric),
             left_out=scores[0].left_out,
         )
-    return found
+    chances = corrected({label: r.difference for label, r in found.items() if r.difference})
+    return {label: replace(r, chance=chances.get(label, 1.0)) for label, r in found.items()}
 
 
 def _by_seed(study: Study, label: str, test: str, metric: Metric | None) -> dict[int, TaskValues]:

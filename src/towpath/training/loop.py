@@ -45,12 +45,16 @@ from towpath.training.plan_statistics import plan_statistics
 from towpath.training.remembered import check_memory
 from towpath.training.reporter import Reporter, SilentReporter
 from towpath.training.same_data import check_data, require_in_place
+from towpath.training.seen_judges import (
+    trained_on_a_judge,
+    unjudged_heats_note,
+    without_seen_judges,
+)
 from towpath.training.setup import Setup, prepare
 from towpath.training.step import task_info, train_step
 from towpath.training.summary import conclude
 from towpath.training.threads import one_thread_a_task
 from towpath.training.trust_check import first_record, trust_checked
-from towpath.training.trusting import rejudged_note
 from towpath.weighters import MiniBatchWeighter
 from towpath.weighters.tensors import parted
 
@@ -126,7 +130,6 @@ def resume(
         workers: number of threads, in place of the recipe's; no result depends on it.
         steps: number of steps to train for in all, if more than the run was begun with.
     """
-    before = ranks.first(lambda: RunFolder.open(path).config()[0].training.steps)
     folder, recipe, summary = ranks.first(lambda: _opened(path, steps))
     if summary is not None:
         return summary
@@ -134,9 +137,11 @@ def resume(
         ranks.first(lambda: require_in_place(folder, recipe))
         setup = prepare(recipe, data_root, allowed, ranks=ranks, workers=workers)
         ranks.first(lambda: check_data(folder, setup))
-        note = rejudged_note(recipe, setup.weighter, before)
+        seen = ranks.first(lambda: trained_on_a_judge(folder.records_path, setup.trusted))
+        setup = replace(setup, trusted=without_seen_judges(setup.trusted, seen))
+        note = unjudged_heats_note(recipe, setup.weighter, seen)
         if note and ranks.is_first:
-            reporter.noted(before, note)
+            reporter.noted(seen.step if seen is not None else 0, note)
         return _run(folder, setup, reporter)
 
 

@@ -107,6 +107,7 @@ class Setup:
         notes += repetition_notes(self.trusted)
         notes += [few_targets_note(self.recipe, self.weighter), self.start.trust.unusable]
         notes.append(_nothing_to_plan_note(self.recipe, self.weighter))
+        notes.append(_no_classes_note(self))
         return tuple(dict.fromkeys(filter(None, notes)))
 
     @property
@@ -264,4 +265,17 @@ def _nothing_to_plan_note(recipe: Recipe, weighter: Weighter) -> str:
         f"training.horizon is 1 and the weighter {recipe.weighter.name!r} aims at no trusted "
         "tasks, so its plans count no loss after a step and the weights stay as they are. Raise "
         "training.horizon, use tow-targets, or say --weighter.terminal replay."
+    )
+
+
+def _no_classes_note(setup: Setup) -> str:
+    """Return a sentence where a rule decides by accuracies and the tasks are of regression."""
+    own = setup.weighter
+    rules = own.rules if isinstance(own, Race) else {setup.recipe.weighter.name: own}
+    named = [name for name, rule in rules.items() if getattr(rule, "needs_classes", False)]
+    if not named or setup.learner.loss.classifies:
+        return ""
+    return (
+        f"The weighter {named[0]!r} decides by accuracies, which tasks of regression do not have: "
+        "it is uniform all the time. Use evidence, which asks the same of numbers."
     )

@@ -14,7 +14,12 @@ from towpath.runs.trust import ALL_TRUSTED, Trust, listed, repeated_sentence
 from towpath.training.place import Place
 from towpath.training.sets import names_trusted
 from towpath.weighters import Uniform, Weighter, wants_judges, wants_targets
-from towpath.weighters.protocol import needs_trusted, without_judges
+from towpath.weighters.protocol import (
+    believes_trusted,
+    needs_trusted,
+    uses_trusted,
+    without_judges,
+)
 from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.wording import amount
 
@@ -135,7 +140,7 @@ ENOUGH_TARGETS = 2
 def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
     """Return whether trusted tasks are checked: where a weighter believes what they say.
 
-    It aims at them, judges by them, or trains on little else.
+    It aims at them, judges by them, trains on little else, or never drops them.
 
     Args:
         recipe: the recipe of the run.
@@ -144,11 +149,13 @@ def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
     asked = recipe.trusted
     if not asked.count or not asked.check or unjudged(recipe, weighter) is not None:
         return False
-    return wants_targets(weighter) or wants_judges(weighter) or needs_trusted(weighter)
+    return believes_trusted(weighter)
 
 
 def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None) -> Trust:
     """Return which trusted tasks are left out before training: repetitions of earlier ones.
+
+    A repetition is no wrong task, so it counts for a weighter that neither aims nor judges.
 
     Args:
         recipe: the recipe of the run.
@@ -157,11 +164,15 @@ def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None
     """
     if not isinstance(trusted, FixedTrusted) or not checks_trust(recipe, weighter):
         return ALL_TRUSTED
+    if not uses_trusted(weighter):
+        return ALL_TRUSTED
     return still_usable(Trust(left_out=tuple(repeated(trusted.tasks).same)), trusted, weighter)
 
 
 def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Trust:
     """Return the trust, declared unusable if too few tasks are left or most are wrong.
+
+    A weighter that only believes trusted tasks stays what it is, however many are left out.
 
     Args:
         trust: which tasks are left out.
@@ -171,7 +182,9 @@ def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Tru
     count, judging = len(trusted), trusted.judging_positions
     left = [i for i in range(count) if i not in trust.left_out]
     judges = sum(i in judging for i in left)
-    fallback = _name(without_trust(weighter))
+    fallback = _fallback_name(weighter)
+    if not uses_trusted(weighter):
+        return trust
     if len(left) * 2 < count:
         found = f"{count - len(left)} of {amount(count, 'trusted task')} are wrong or repeated"
     elif wants_targets(weighter) and len(left) - judges < ENOUGH_TARGETS:
@@ -195,8 +208,12 @@ def without_trust(weighter: Weighter) -> Weighter:
     return baseline
 
 
-def _name(weighter: Weighter) -> str:
-    return type(weighter).__name__.lower()
+def _fallback_name(weighter: Weighter) -> str:
+    """Return what its user calls the weighter that takes the place of one without trust."""
+    fallback = without_trust(weighter)
+    if fallback is not without_judges(weighter):
+        return "uniform"
+    return str(getattr(weighter, "baseline", type(fallback).__name__))
 
 
 def repetition_notes(trusted: TrustedTasks | None) -> list[str]:
@@ -265,29 +282,6 @@ def undecided_note(recipe: Recipe, weighter: Weighter) -> str:
         f"end of a heat of its rules, and training.steps is {steps}: it is {_baseline(recipe)} all "
         f"the time. Set training.steps to at least {first}, or lower weighter.first and "
         "weighter.length."
-    )
-
-
-def rejudged_note(recipe: Recipe, weighter: Weighter, before: int) -> str:
-    """Return a sentence where a longer run is judged by tasks that it has already trained on.
-
-    Args:
-        recipe: the recipe of the run, with the steps that it has now.
-        weighter: the weighter that was made of it.
-        before: the steps that it had before, all of which were trained.
-    """
-    until = getattr(weighter, "judged_until", None)
-    if until is None or unjudged(recipe, weighter) is not None:
-        return ""
-    steps, T = recipe.training.steps, recipe.training.horizon
-    released, again = until(before, T), until(steps, T)
-    if again <= released or before <= released:
-        return ""
-    return (
-        f"The trusted tasks that judge were trained on from step {released + 1} to {before}, "
-        f"because no heat was to follow. Now they judge again, until step {again}, and are not new "
-        "to the network any more. For a race that unseen tasks judge, train anew with "
-        f"--training.steps {steps}."
     )
 
 

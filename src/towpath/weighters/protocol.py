@@ -64,6 +64,19 @@ def needs_trusted(weighter: Weighter) -> bool:
     return bool(getattr(weighter, "needs_trusted", False))
 
 
+def uses_trusted(weighter: Weighter) -> bool:
+    """Return whether a weighter cannot be what it is without trusted tasks.
+
+    It aims at them, judges by them, or trains on little else.
+    """
+    return wants_targets(weighter) or wants_judges(weighter) or needs_trusted(weighter)
+
+
+def believes_trusted(weighter: Weighter) -> bool:
+    """Return whether wrong trusted tasks would mislead a weighter, so that they are checked."""
+    return uses_trusted(weighter) or bool(getattr(weighter, "believes_trusted", False))
+
+
 def check_targets(weighter: Weighter) -> None:
     """Raise a ValueError if options of a weighter do not go with the targets that it will get.
 

@@ -53,6 +53,22 @@ def test_looks_are_spread_over_a_heat_and_the_last_one_is_at_its_end(heats, T, s
     assert found == seen
 
 
+def test_rounding_does_not_decide_which_arm_is_dropped_at_half_time():
+    memory = RaceMemory("uniform")
+    heat = memory.heat = HEATS.begun(memory, here())
+    heat.trained = 20
+    one, two = 0.1 + 0.2, 0.3
+    assert one > two
+    heat.scores = {
+        "uniform": [[0.2, 0.2]],
+        "a": [[two, 0.2]],
+        "b": [[one, 0.2]],
+        "c": [[0.9, 0.9]],
+        "d": [[0.1, 0.2]],
+    }
+    assert HEATS.decide(memory, heat).dropped == ("b", "d"), "a and b are equal, and a is first"
+
+
 @pytest.mark.parametrize("heats", [0, 1])
 def test_the_level_is_shared_by_all_arms_of_the_race_in_every_heat(heats):
     memory = RaceMemory("uniform", heats=heats)

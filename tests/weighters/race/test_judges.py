@@ -10,7 +10,7 @@ from tests.learners.tasks import classification
 from towpath.learners import ProtoNet
 from towpath.metrics import LOSS as LOSS_METRIC
 from towpath.metrics import RMSE, ROC_AUC
-from towpath.weighters.race.judges import ACCURACY, LOSS, dealt, scores
+from towpath.weighters.race.judges import ACCURACY, LOSS, dealt, different_deals, scores
 
 
 def learner() -> ProtoNet:
@@ -92,3 +92,9 @@ def test_a_metric_that_the_judges_do_not_have_is_refused():
         scores(objective, {"w": torch.ones(1)}, [torch.ones(2)], 1, ROC_AUC)
     found = scores(objective, {"w": torch.ones(1)}, [torch.ones(2)], 1, RMSE)
     assert found.values == [-1.0]
+
+
+def test_only_episodes_have_several_deals():
+    assert different_deals(JUDGES, 10) == 10
+    assert different_deals([object(), object()], 10) == 1
+    assert different_deals([object(), JUDGES[0]], 10) == 10

@@ -184,7 +184,7 @@ def test_an_arm_that_was_dropped_never_hides_one_that_still_runs():
     here = Branch(made.params["w"], made.optimizer)
     scores = {
         "uniform": [[0.5, 0.6, 0.7]] * 4,
-        "knows": [[0.6, 0.7, 0.8]] * 4,
+        "knows": [[0.6, 0.7, 0.81]] * 4,
         "favours": [[0.9, 1.0, 1.0]] * 2,
     }
     heat = Heat(8, scores, {"knows": here}, halved=True)
@@ -201,6 +201,12 @@ def test_without_judges_enough_there_is_no_heat(judges):
         plan = made.step(window(i), judges=judges)
         assert plan.race is not None
         assert (plan.race.leader, dict(plan.race.standings)) == ("uniform", {})
+
+
+def test_judges_that_cannot_be_dealt_anew_are_evaluated_once():
+    (_, once), (_, often) = run(race(deals=1)), run(race(deals=10))
+    assert [plan.evaluations for plan in once] == [plan.evaluations for plan in often]
+    assert [plan.race for plan in once] == [plan.race for plan in often]
 
 
 def test_judges_that_are_left_out_during_a_heat_do_not_decide_it():

@@ -38,10 +38,40 @@ def test_arms_that_equal_the_baseline_are_not_chosen_and_equal_gains_without_sca
     assert chosen(sure, SHARE) == "mixture"
 
 
+@pytest.mark.parametrize(("judges", "sure"), [(2, False), (4, False), (5, True), (7, True)])
+def test_gains_without_scatter_are_counted_by_their_judges(judges, sure):
+    base = [0.1 * (1 + j) for j in range(judges)]
+    scores = {"uniform": [base], "mixture": [[value + 0.04 for value in base]]}
+    found = standings(scores, "uniform")
+    assert found["mixture"].error == 0, "and not what rounding makes of it"
+    assert found["mixture"].chance() == 0.5**judges
+    assert chosen(found, SHARE) == ("mixture" if sure else None)
+    worse = standings({"uniform": scores["mixture"], "mixture": [base]}, "uniform")
+    assert worse["mixture"].chance() == 1.0
+
+
+def test_a_gain_that_is_rounding_is_none():
+    base = [0.52, 0.48, 0.3]
+    above = [value + 1e-9 for value in base]
+    found = standings({"uniform": [base], "trim": [above]}, "uniform")["trim"]
+    assert (found.gain, found.error, found.chance()) == (0.0, 0.0, 0.5)
+    swapped = standings({"uniform": [[0.1, 0.3]], "trim": [[0.3, 0.1 + 1e-17]]}, "uniform")["trim"]
+    assert swapped.gain == 0
+    assert chosen({"trim": swapped}, SHARE, "trim") is None
+    small = standings({"uniform": [[-2e-9, -1e-9]], "trim": [[-1e-9, -1e-10]]}, "uniform")["trim"]
+    assert small.gain == pytest.approx(0.95e-9), "scores may all be small"
+
+
 def test_half_of_the_arms_stays_at_half_time():
     found = {name: Standing(gain, 0.1, 7) for name, gain in zip("abcd", (1, 4, 2, 3), strict=True)}
     assert best_half(found) == ["b", "d"]
     assert best_half({"a": found["a"]}) == ["a"]
+    tied = {**found, "c": Standing(3 - 1e-12, 0.1, 7)}
+    assert best_half(tied) == ["b", "d"]
+    assert best_half(tied, 1e-9) == ["b", "c"], "the earlier one of two that are equal"
+    assert best_half(dict.fromkeys("abcd", found["a"]), 1e-9) == ["a", "b"]
+    broken = {name: Standing(-math.inf, 0.0, 7) for name in "abcd"}
+    assert best_half(broken, 1e-9) == ["a", "b"]
 
 
 def test_a_leader_stays_while_it_is_ahead_and_another_arm_has_to_be_clear():

@@ -8,7 +8,7 @@ from towpath.reports.methods import label_method
 from towpath.reports.number_text import figure_text, interval_text, number, p_text, score_text
 from towpath.reports.reruns import study_differences
 from towpath.reports.sections import paper
-from towpath.runs.advice import Candidate, Setting, advised
+from towpath.runs.advice import LEVEL, Candidate, Setting, advised, correction_words
 from towpath.runs.costs import costs
 from towpath.runs.results import WeighterResult, other_metrics, results, test_sets
 from towpath.runs.study import Study
@@ -155,7 +155,7 @@ def _results_table(study: Study, test: str, found: dict[str, WeighterResult]) ->
     tasks = next((r.tasks for r in found.values()), 0)
     note = f"{tasks} test tasks of {test}. Worst tenth: mean over the worst tenth of the tasks. "
     note += "Overhead: seconds a step over the baseline's in the same comparison."
-    note += _left_out(list(found.values())[:1])
+    note += _p_values(found) + _left_out(list(found.values())[:1])
     if differs:
         words = "; ".join(map(str, differs))
         note += f" Not the paper's setting, so its figures are not beside these: {words}."
@@ -167,17 +167,18 @@ def _compared_cells(study: Study, r: WeighterResult) -> list[Cell]:
     mean, d = Cell(interval_text(r.mean, r.interval, r.metric)), r.difference
     if d is None:
         return [mean, Cell("baseline" if r.label == study.baseline else "–", "quiet"), Cell("–")]
-    kind = ("good" if _gain(r) > 0 else "bad") if d.excludes_zero else "quiet"
+    kind = ("good" if _gain(r) > 0 else "bad") if r.chance <= LEVEL else "quiet"
     text = interval_text(d.mean, d.interval, r.metric, sign=True)
-    return [mean, Cell(text, kind), Cell(p_text(d.p_value), kind)]
+    return [mean, Cell(text, kind), Cell(p_text(r.chance), kind)]
 
 
 def _others_table(study: Study, test: str, metrics: list[Metric]) -> Table:
     """Return the table of the metrics beside the main one: a block of rows for each of them."""
-    rows, told = [], []
+    rows, told, corrected = [], [], ""
     for metric in metrics:
         found = results(study, test, metric)
         told += list(found.values())[:1]
+        corrected = _p_values(found)
         for label, r in found.items():
             head = Cell(label, f"head s{study.colour(label) % 8}")
             worst = Cell(figure_text(r.worst_tenth, metric))
@@ -185,7 +186,15 @@ def _others_table(study: Study, test: str, metrics: list[Metric]) -> Table:
     columns = ["weighter", "metric", "mean", f"minus {study.baseline}", "p-value", "worst tenth"]
     smaller = [metric.words for metric in metrics if not metric.larger_is_better]
     note = f"Smaller is better for {' and '.join(smaller)}." if smaller else ""
-    return Table(f"Other metrics on {test}", columns, rows, f"{note}{_left_out(told)}".strip())
+    return Table(
+        f"Other metrics on {test}", columns, rows, f"{note}{corrected}{_left_out(told)}".strip()
+    )
+
+
+def _p_values(found: dict[str, WeighterResult]) -> str:
+    """Return a sentence on p-values that are corrected for their number; empty for a single one."""
+    words = correction_words([label for label, r in found.items() if r.difference is not None])
+    return words and f" p-values are those{words}; differences with one above {LEVEL:g} are grey."
 
 
 def _left_out(told: list[WeighterResult]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.schedule import Schedule
-from towpath.weighters.race.standing import best_half, chosen, standings
+from towpath.weighters.race.standing import best_half, chosen, rounding, standings
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Heats:
             return replace(record, leader=memory.leader, led=changed, share=share, ended=True)
         if not heat.halved and 2 * heat.trained >= length and still:
             heat.halved = True
-            kept = {led, self.baseline, *best_half(still)}
+            kept = {led, self.baseline, *best_half(still, rounding(seen.values()))}
             for name in [n for n in heat.branches if n not in kept]:
                 del heat.branches[name]
             return replace(record, dropped=tuple(n for n in running if n not in kept))

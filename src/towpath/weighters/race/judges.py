@@ -36,6 +36,11 @@ class Scored:
     """its name; the score is minus the metric where smaller is better"""
 
 
+def different_deals(judges: Sequence[Any], deals: int) -> int:
+    """Return how many of the deals of a look differ: one where no judge can be dealt anew."""
+    return deals if any(isinstance(task, Episode) for task in judges) else 1
+
+
 def dealt(judges: Sequence[Any], look: int, deals: int) -> list[Any]:
     """Return every judge in each of its deals of this look, judge by judge."""
     return [_deal(task, look * deals + k) for task in judges for k in range(deals)]

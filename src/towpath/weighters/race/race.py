@@ -25,7 +25,7 @@ from towpath.weighters.protocol import Weighter, check_targets, wants_judges, wa
 from towpath.weighters.race.cards import RACE
 from towpath.weighters.race.first import FirstBatch
 from towpath.weighters.race.heats import Heats
-from towpath.weighters.race.judges import dealt, scores
+from towpath.weighters.race.judges import dealt, different_deals, scores
 from towpath.weighters.race.lineup import line_up
 from towpath.weighters.race.memory import Branch, Heat, RaceMemory
 from towpath.weighters.race.record import RaceRecord
@@ -95,7 +95,8 @@ class Race:
         length: mini-batches of the first heat, rounded up to whole windows; later heats have half
             as many.
         looks: how often the judges are evaluated in a heat.
-        deals: how often a judge's samples are dealt anew into support and query, at each look.
+        deals: how often a judge's samples are dealt anew into support and query, at each look;
+            only a `tp.Episode` can be, and tasks of your own type are evaluated once.
         metric: what arms are scored by on the judges; auto is the accuracy, or minus the loss of
             tasks without classes. A recipe's `test.metric` is used where it names one.
     """
@@ -358,11 +359,12 @@ class Race:
         partly those of tasks that are not trusted any more.
         """
         look = len(next(iter(heat.scores.values())))
-        tasks = dealt(call.judges, look, self.deals)
+        deals = different_deals(call.judges, self.deals)
+        tasks = dealt(call.judges, look, deals)
         metric = None if self.metric == AUTO_METRIC else metric_named(self.metric)
         said = {}
         for name, plan in plans.items():
-            judged = partial(scores, call.objective, plan.params, tasks, self.deals, metric)
+            judged = partial(scores, call.objective, plan.params, tasks, deals, metric)
             said[name] = call.start.untouched(judged)
         judges = {len(one.values) for one in said.values()}
         if any(len(row) not in judges for rows in heat.scores.values() for row in rows):

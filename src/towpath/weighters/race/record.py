@@ -79,4 +79,6 @@ class RaceRecord:
         else:
             gain = f"{one.gain:+.4f} of {metric.words}"
         judges = f"{one.judges} judge{'' if one.judges == 1 else 's'}"
+        if math.isinf(one.t):  # without any scatter
+            return f"{gain} on each of {judges}"
         return f"{gain} on {judges}, t = {one.t:.1f}"

@@ -11,13 +11,16 @@ baseline only if that is ahead of it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+ROUNDING = 1e-6
+"""the largest difference that is rounding, as a share of the largest score: scores may be means of
+numbers in single precision, and the smallest difference of two accuracies is far larger"""
 SETTLED = 0.5
 """the share of a heat's looks that counts, the last ones: what an arm gains builds up"""
 
@@ -43,6 +46,10 @@ class Standing:
         """Return the one-sided p-value: how probable such a gain is if the arm is no better."""
         if self.judges < 2:
             return 1.0
+        if self.error == 0 and math.isfinite(self.gain) and self.gain:
+            # the same on every judge, so the t-test would be sure whatever their number: a sign
+            # test counts them
+            return 0.5**self.judges if self.gain > 0 else 1.0
         from scipy.special import stdtr  # here, because it takes a while and few runs race
 
         return float(stdtr(self.judges - 1, -self.t))  # the distribution is symmetric
@@ -78,8 +85,18 @@ def _standing(own: Array, base: Array) -> Standing:
     if not np.isfinite(base).all():  # the baseline has come to nothing, and this arm has not
         return Standing(math.inf, 0.0, count)
     gains = (own - base).mean(0)  # [judges]
+    gain, least = float(gains.mean()), rounding([own, base])
     error = float(gains.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
-    return Standing(float(gains.mean()), error, count)
+    if count > 1 and float(np.ptp(gains)) <= least:
+        error = 0.0
+    return Standing(gain if abs(gain) > least else 0.0, error, count)
+
+
+def rounding(scores: Iterable[npt.ArrayLike]) -> float:
+    """Return the largest difference of some scores that may be rounding only."""
+    values = np.concatenate([np.ravel(np.asarray(one, dtype=np.float64)) for one in scores])
+    known = np.abs(values[np.isfinite(values)])
+    return ROUNDING * float(known.max()) if len(known) else 0.0
 
 
 def chosen(found: Mapping[str, Standing], share: float, leader: str = "") -> str | None:
@@ -100,8 +117,20 @@ def chosen(found: Mapping[str, Standing], share: float, leader: str = "") -> str
     return max(clear, key=lambda name: found[name].gain, default=None)
 
 
-def best_half(found: Mapping[str, Standing]) -> list[str]:
-    """Return the better half of the arms by gain, at least one; in the order of the race."""
+def best_half(found: Mapping[str, Standing], least: float = 0.0) -> list[str]:
+    """Return the better half of the arms by gain, at least one; in the order of the race.
+
+    Of arms with equal gains the earlier ones of the race stay.
+
+    Args:
+        found: how each arm stands.
+        least: differences of gains up to this are rounding.
+    """
     kept = max(1, math.ceil(len(found) / 2))
     order = sorted(found, key=lambda name: -found[name].gain)
+    last = found[order[kept - 1]].gain
+    if math.isfinite(last):
+        ahead = [name for name in found if found[name].gain > last + least]
+        level = [name for name in found if abs(found[name].gain - last) <= least]
+        order = [*ahead, *level]
     return [name for name in found if name in order[:kept]]

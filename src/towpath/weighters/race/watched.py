@@ -15,6 +15,7 @@ from towpath.weighters.protocol import Weighter
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.seen import Seen
 from towpath.weighters.tow.options import TOW
 
 
@@ -66,6 +67,10 @@ class Watched(MiniBatchWeighter):
         """Return the leader's first state, and that of the others."""
         others = {name: {"step": 0, "rule": r.initial_state()} for name, r in self.watching.items()}
         return {"lead": self.lead.initial_state(), "watching": others}
+
+    def can_judge(self, seen: Seen) -> bool:
+        """Return whether the leader can decide anything."""
+        return self.lead.can_judge(seen)
 
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Return the leader's weights; let every other rule see the mini-batch."""

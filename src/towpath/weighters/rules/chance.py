@@ -17,6 +17,7 @@ from towpath.weighters.card import Card
 from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.seen import Seen
 from towpath.weighters.rules.selection import equal
 
 
@@ -26,7 +27,8 @@ class AboveChance(MiniBatchWeighter):
 
     A task of C classes and n query samples is kept if its accuracy is at least `p + margin *
     sqrt(p (1 - p) / n)`, with `p = 1/C`. Where no task is, all are kept, and so is always a task
-    without classes or one that is no `tp.Episode`.
+    without classes or one that is no `tp.Episode`; where all are such, the status of a plan says
+    so, and `Evidence` is the rule to use.
 
     Args:
         margin: how many standard deviations of a guess the accuracy must be above it.
@@ -42,6 +44,7 @@ class AboveChance(MiniBatchWeighter):
         reference="folklore",
     )
 
+    needs_classes = True
     margin: float = 1.0
 
     def __post_init__(self) -> None:
@@ -56,6 +59,11 @@ class AboveChance(MiniBatchWeighter):
             return equal(batch), state
         kept = ~torch.tensor(low, device=batch.losses.device)
         return kept.to(batch.losses) / kept.sum(), state
+
+    def can_judge(self, seen: Seen) -> bool:
+        """Return whether some task is one of classes whose chance is known."""
+        known = seen.said.accuracies is not None
+        return known and not all(math.isnan(_needed(task, self.margin)) for task in seen.tasks)
 
 
 def _needed(task: Any, margin: float) -> float:

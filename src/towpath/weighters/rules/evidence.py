@@ -23,6 +23,7 @@ from towpath.weighters.rules.memory import Memory
 from towpath.weighters.rules.minibatch import MiniBatch
 from towpath.weighters.rules.right_labels import LabelFit
 from towpath.weighters.rules.rule import MiniBatchWeighter
+from towpath.weighters.rules.seen import Seen
 
 Array = npt.NDArray[np.float64]
 LEAST_WEIGHT = 1e-9
@@ -37,9 +38,9 @@ class Evidence(MiniBatchWeighter):
 
     A task weighs the probability that its labels are right, or that times the weight that
     `Exploitation` would give it. Trusted tasks are neither fitted nor dropped, unless a check has
-    left them out (`info["left_out"]`; runs check them for weighters that aim at them or judge by
-    them). Nor are tasks without evidence: those of a loss that is neither of classes nor of
-    numbers, or that your function computes itself.
+    left them out (`info["left_out"]`; runs check them for this rule). Nor are tasks
+    without evidence: those of a loss that is a function of your own, or that your task function
+    computes itself. Where none has any, the status of a plan says so.
 
     Args:
         window: how many of the latest tasks the fit is made of.
@@ -61,6 +62,7 @@ class Evidence(MiniBatchWeighter):
         reference="ours",
     )
 
+    believes_trusted = True
     window: int = 200
     least: int = 20
     apart: float = 1.0
@@ -109,6 +111,10 @@ class Evidence(MiniBatchWeighter):
             return np.full(len(batch), 1.0 / len(batch))
         easy, _ = Exploitation(self.concentration).weights(batch, {})
         return easy.double().cpu().numpy()
+
+    def can_judge(self, seen: Seen) -> bool:
+        """Return whether some task has evidence."""
+        return bool(seen.said.evidence.isfinite().any())
 
     def watch(self, batch: MiniBatch, state: Memory) -> Memory:
         """Remember the evidence of the tasks that are not trusted, without the fit."""

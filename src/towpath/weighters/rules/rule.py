@@ -52,6 +52,14 @@ class _Walk:
     """evaluations of single tasks, targets included"""
     status: Status = Status.RULE
     bad: Muted = NOTHING_MUTED
+    judged: bool = False
+    """whether the rule could decide anything of a mini-batch so far"""
+
+    @property
+    def outcome(self) -> Status:
+        """The status of the plan."""
+        blind = self.status is Status.RULE and not self.judged
+        return Status.NOTHING_TO_JUDGE if blind else self.status
 
     def fail(self, bad: Muted = NOTHING_MUTED) -> bool:
         """Record that training cannot go on, and return False."""
@@ -86,6 +94,12 @@ class MiniBatchWeighter(ABC):
     needs_trusted: ClassVar[bool] = False
     """True for a rule that trains on the trusted tasks and hardly on anything else: a recipe
     without trusted tasks is refused."""
+    believes_trusted: ClassVar[bool] = False
+    """True for a rule that gives trusted tasks weight for being trusted: a run checks them for it
+    (`info["left_out"]` marks those that turn out to be wrong)."""
+    needs_classes: ClassVar[bool] = False
+    """True for a rule that decides by accuracies: a run on tasks of regression says that it does
+    nothing there."""
     from_steps: ClassVar[Mapping[str, float]] = {}
     """Options that a recipe fills in where it does not give them: shares of training.steps."""
     card: ClassVar[Card | None] = None
@@ -105,6 +119,13 @@ class MiniBatchWeighter(ABC):
         A rule whose state does not depend on its weights may override it to save computing them.
         """
         return self.weights(batch, state)[1]
+
+    def can_judge(self, seen: Seen) -> bool:  # noqa: ARG002
+        """Return whether some task of a mini-batch has what the rule decides by.
+
+        Plans in whose windows none has say so by their status.
+        """
+        return True
 
     def initial_state(self) -> Memory:
         """Return the rule's state before the first mini-batch."""
@@ -161,7 +182,7 @@ class MiniBatchWeighter(ABC):
         rows, here = walk.weights, walk.here
         return Plan(
             weights=torch.stack(rows) if rows else here.x.new_zeros(0, len(tasks[0])),
-            status=walk.status,
+            status=walk.outcome,
             nominal_cost=cost,
             cost=cost,
             predicted_decrease=0.0,
@@ -223,6 +244,7 @@ class MiniBatchWeighter(ABC):
             return walk.fail(Muted(targets=frozenset((t, i) for i in error.indices)))
         finally:
             walk.work += site.work
+        walk.judged = walk.judged or self.can_judge(seen)
         walk.weights.append(w)
         after = site.dynamics.step(walk.here, said.held.weighted(w))
         if not after.is_finite():
