@@ -20,7 +20,7 @@ from PIL import Image
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.checkout import pin
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.gathering import Finished, gather
+from benchmarks.gathering import Finished, adopt, gather
 from benchmarks.index import HEADLINE, PANELS, agreements, headline, index
 from benchmarks.results import draw, page
 from benchmarks.trust_page import write_trust_page
@@ -69,6 +69,8 @@ def write(folder: Path, names: list[str]) -> None:
             draw(done)
             if name == HEADLINE.noisy[1] and set(PANELS) <= set(done.result.weighters):
                 headline(done)
+        else:
+            adopt(name)
         if (DOCS / f"{name}.json").is_file() and any(
             "values" in run for run in Written(name).content["runs"]
         ):

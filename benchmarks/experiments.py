@@ -40,6 +40,8 @@ class Experiment:
     tests: int = 600
     column: str = ""
     """the recipe of the column of Table 1 that this reruns on a smaller scale, if any"""
+    also: str = ""
+    """another experiment of the same settings whose runs count here, too"""
 
     def settings(self) -> dict[str, str]:
         """The fields of the recipe that are overridden, by their dotted names."""
@@ -241,7 +243,11 @@ EXPERIMENTS |= {
     # the table of the issue Trust, written before any of it was run: `auto` without options
     "trust-20": replace(_trust, about="20 per cent wrong query labels", overrides=noise(0.2)),
     "trust-40": replace(
-        _trust, about="40 per cent wrong query labels", weighters=f"{JUDGED},oracle", seeds=FIVE
+        _trust,
+        about="40 per cent wrong query labels",
+        weighters=f"{JUDGED},oracle",
+        seeds=FIVE,
+        also="rivals-40",
     ),
     "trust-60": replace(_trust, about="60 per cent wrong query labels", overrides=noise(0.6)),
     "trust-support": replace(
@@ -250,7 +256,12 @@ EXPERIMENTS |= {
         overrides=noise(0.4, **{"episodes.noise_kind": "support"}),
     ),
     "trust-0": replace(
-        _trust, about="no wrong labels", weighters=JUDGED, overrides=noise(0.0), seeds=FIVE
+        _trust,
+        about="no wrong labels",
+        weighters=JUDGED,
+        overrides=noise(0.0),
+        seeds=FIVE,
+        also="rivals-0",
     ),
     "trust-wrong": replace(
         _trust,
@@ -264,6 +275,7 @@ EXPERIMENTS |= {
         weighters=JUDGED,
         overrides=ZIPF,
         seeds=FIVE,
+        also="rivals-zipf",
     ),
     "trust-maml": replace(
         _trust,
@@ -302,6 +314,14 @@ for _share in (40, 0):
         seeds="0,1",
         overrides=noise(_share / 100),
     )
+EXPERIMENTS["tuning-maml"] = Experiment(
+    "omniglot-noise",
+    "uniform,exploitation,evidence,evidence-easy,oracle",
+    400,
+    "what `auto` could start from with first-order MAML, 40 per cent wrong query labels",
+    seeds="7,8",
+    overrides=noise(0.4, **MAML),
+)
 AT_LENGTH = "uniform,exploration,exploitation,tow-faithful,tow,tow-fast"
 EXPERIMENTS |= {
     # the paper's own comparison, for as long as two cores allow

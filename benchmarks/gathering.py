@@ -55,7 +55,6 @@ class Finished:
         self.folder, self.name = runs / name, name
         self.commit = commit_of(runs)
         weighters = EXPERIMENTS[name].weighters.split(",")
-        self.labels = [label_of(weighter) for weighter in weighters]
         self.result: Comparison = merged(self.folder, weighters)
         self.recipe: Recipe = ComparisonSpec.read(self.folder).recipe
         asked = EXPERIMENTS[name].read()
@@ -98,25 +97,67 @@ def merged(folder: Path, weighters: Sequence[str]) -> Comparison:
 
 def gather(done: Finished) -> None:
     """Write the page's JSON file, with the runs of earlier sessions that it has already."""
-    file = DOCS / f"{done.name}.json"
-    old = json.loads(file.read_text()) if file.is_file() else {}
-    settings = without_paths(done.recipe.as_mapping())
-    runs = {_key(run): run for run in _usable(done.name, old, settings)}
-    runs |= {(run.label, run.summary.seed): done.entry(run) for run in done.result.runs}
-    labels = [label for label in done.labels if any(own == label for own, _ in runs)]
+    new = {(run.label, run.summary.seed): done.entry(run) for run in done.result.runs}
+    _store(done.name, done.result.recipe, without_paths(done.recipe.as_mapping()), new)
+
+
+def adopt(name: str) -> None:
+    """Add the runs of the other page that count for an experiment to the page that it has."""
+    content = _content(name)
+    if content and EXPERIMENTS[name].also:
+        _store(name, content["recipe"], content["settings"], {})
+
+
+def _store(name: str, recipe: str, settings: Json, new: Mapping[tuple[str, int], Run]) -> None:
+    """Write a page's JSON file.
+
+    Args:
+        name: the experiment's.
+        recipe: the name of its recipe.
+        settings: what its runs were made with, folders by their last part.
+        new: runs by label and seed, which take the place of those that the pages have.
+    """
+    experiment, pages = EXPERIMENTS[name], [_content(EXPERIMENTS[name].also), _content(name)]
+    runs = {_key(run): run for old in pages for run in _usable(name, old, settings)} | dict(new)
+    known = [label_of(weighter) for weighter in experiment.weighters.split(",")]
+    labels = [label for label in known if any(own == label for own, _ in runs)]
     ordered = sorted(runs.values(), key=lambda r: (labels.index(r["label"]), r["seed"]))
+    baseline = BASELINE if BASELINE in labels else labels[0]
+    given = _given(pages) if any("values" not in run for run in ordered) else {}
+    gone = {run["label"] for run in pages[-1].get("runs", [])} - set(labels)
+    if gone:
+        words = ", ".join(sorted(gone))
+        print(f"{name}: its command has no {words}, so the page loses them", flush=True)
     content = {
-        "recipe": done.result.recipe,
+        "recipe": recipe,
         "weighters": labels,
         "seeds": sorted({run["seed"] for run in ordered}),
-        "baseline": BASELINE if BASELINE in labels else labels[0],
-        "command": shlex.join(["towpath", *EXPERIMENTS[done.name].words(Path(done.name))]),
+        "baseline": baseline,
+        "command": shlex.join(["towpath", *experiment.words(Path(name))]),
         "settings": settings,
+        "differences": differences(ordered, baseline, given),
+        "runs": ordered,
     }
-    given = old.get("differences", {}) if any("values" not in run for run in ordered) else {}
-    content["differences"] = differences(ordered, str(content["baseline"]), given)
-    content["runs"] = ordered
+    file = DOCS / f"{name}.json"
     file.write_text(json.dumps(plain_json(content), separators=(",", ":")))
+
+
+def _content(name: str) -> dict[str, Any]:
+    """Return the JSON file of a page; empty if there is none."""
+    file = DOCS / f"{name}.json"
+    content: dict[str, Any] = json.loads(file.read_text()) if name and file.is_file() else {}
+    return content
+
+
+def _given(pages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the differences that pages have, by weighter and test set; later pages come first."""
+    found: dict[str, Any] = {}
+    for page in pages:
+        for label, sets in page.get("differences", {}).items():
+            for test, one in sets.items():
+                known = found.setdefault(label, {}).get(test, {"seeds": {}})
+                found[label][test] = {**one, "seeds": {**known["seeds"], **one["seeds"]}}
+    return found
 
 
 def _key(run: Run) -> tuple[str, int]:
@@ -132,9 +173,6 @@ def _usable(name: str, old: Mapping[str, Any], settings: Json) -> list[Run]:
             f"Give the experiment another name, or delete {DOCS / name}.json to begin it anew."
         )
     known = {label_of(weighter) for weighter in EXPERIMENTS[name].weighters.split(",")}
-    gone = sorted({run["label"] for run in runs} - known)
-    if gone:
-        print(f"{name}: its command has no {', '.join(gone)}, so the page loses them", flush=True)
     return [run for run in runs if run["label"] in known]
 
 

@@ -86,6 +86,12 @@ def _asked(done: Written) -> list[str]:
         if lacking:
             missing.append(label if not have else f"{label} (seeds {', '.join(lacking)})")
     lines = [f"Asked for and not run yet: {', '.join(missing)}.", ""] if missing else []
+    if experiment.also:
+        lines += [
+            f"Runs of the same settings that [{experiment.also}]({experiment.also}.md) has are "
+            "counted here, too.",
+            "",
+        ]
     if done.commits:
         lines += [f"The runs were made with commit {', '.join(done.commits)}.", ""]
     return lines

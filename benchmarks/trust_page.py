@@ -31,8 +31,6 @@ class Row:
     least: float = -0.5
     below_best: float | None = None
     """how far below the best rule at most"""
-    also: str = ""
-    """another page of the same setting, with further rules"""
 
     def required(self) -> str:
         """Return the requirement in words."""
@@ -52,7 +50,7 @@ ROWS = [
     Row("40 per cent wrong support labels", "trust-support", share=0.95),
     Row("no wrong labels", "trust-0"),
     Row("40 per cent of the trusted tasks wrong, clean training", "trust-wrong"),
-    Row("Zipf alphabets", "trust-zipf", below_best=1.0, also="rivals-zipf"),
+    Row("Zipf alphabets", "trust-zipf", below_best=1.0),
     Row("40 per cent wrong query labels, first-order MAML", "trust-maml", below_best=1.0),
     Row("60 per cent off-target tasks", "trust-off-target", below_best=1.0),
     *(
@@ -82,14 +80,9 @@ class Outcome:
 
     @classmethod
     def of(cls, row: Row, pages: Mapping[str, Written]) -> "Outcome":
-        """Read the pages of a setting."""
+        """Read the page of a setting."""
         page = pages[row.page]
-        sources = [page, *([pages[row.also]] if row.also in pages else [])]
-        rules: dict[str, dict[str, float]] = {}
-        for name in RIVALS:
-            for source in sources:
-                rules.setdefault(name, {}).update(source.gains(name))
-        found = {name: each for name, each in rules.items() if each}
+        found = {name: each for name in RIVALS if (each := page.gains(name))}
         return cls(page.gains(OURS), page.gains("oracle"), found, page.gains(START))
 
     @property
@@ -220,7 +213,7 @@ def _paired(outcomes: Sequence[Outcome], name: str) -> list[tuple[float, float]]
 
 def write_trust_page() -> None:
     """Write the page of all settings, of those that have a page of their own."""
-    names = [name for row in ROWS for name in (row.page, row.also) if name]
+    names = [row.page for row in ROWS]
     pages = {name: Written(name) for name in names if (DOCS / f"{name}.json").is_file()}
     if not pages:
         return

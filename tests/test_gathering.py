@@ -1,6 +1,7 @@
 """Pages of results gather runs: those of several machines stand beside each other as of one."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,31 @@ def test_runs_of_two_places_give_the_figures_of_one(tiny):
         for seed, one in difference.seeds.items():
             assert own["seeds"][str(seed)]["mean"] == pytest.approx(one.mean, abs=1e-5)
             assert own["seeds"][str(seed)]["p_value"] == pytest.approx(one.p_value, abs=1e-3)
+
+
+def test_runs_of_another_page_of_the_same_settings_count_with_the_differences_that_it_has(
+    tiny, monkeypatch
+):
+    run("one", f"{NAME} uniform,exploitation 0")
+    gather("one")
+    other = content()
+    for entry in other["runs"]:
+        del entry["values"]  # as pages had them before runs were gathered
+    Path("docs/results/older.json").write_text(json.dumps(other))
+    Path(f"docs/results/{NAME}.json").unlink()
+    monkeypatch.setitem(EXPERIMENTS, NAME, replace(EXPERIMENTS[NAME], also="older"))
+    run("two", f"{NAME} uniform,exploitation 1")
+    gather("two")
+    found = content()
+    assert [(r["label"], r["seed"]) for r in found["runs"]] == [
+        (label, seed) for label in ("uniform", "exploitation") for seed in (0, 1)
+    ]
+    gathering.adopt(NAME)
+    assert content() == found, "what was counted once is not counted again"
+    for test, one in found["differences"]["exploitation"].items():
+        known = other["differences"]["exploitation"][test]["seeds"]["0"]
+        assert one["seeds"]["0"] == known
+        assert set(one["seeds"]) == {"0", "1"}
 
 
 def test_differences_of_a_page_stand_for_runs_whose_scores_were_not_kept(tiny):

@@ -22,7 +22,6 @@ def test_every_row_is_an_experiment_whose_command_has_auto():
         weighters = EXPERIMENTS[row.page].weighters.split(",")
         assert {"uniform", "auto"} <= set(weighters)
         assert row.share is None or "oracle" in weighters
-        assert not row.also or row.also in EXPERIMENTS
 
 
 def test_a_share_of_the_oracles_gain_is_taken_over_common_seeds():
@@ -70,6 +69,6 @@ def test_what_was_not_run_is_said():
 
 
 def test_the_page_is_that_of_the_pages():
-    names = {name for row in ROWS for name in (row.page, row.also)}
+    names = {row.page for row in ROWS}
     pages = {name: Written(name) for name in names if (DOCS / f"{name}.json").is_file()}
     assert "\n".join(table(pages)) in (DOCS / "trust.md").read_text()
