@@ -71,14 +71,18 @@ def write(folder: Path, names: list[str]) -> None:
                 headline(done)
         else:
             adopt(name)
-        if (DOCS / f"{name}.json").is_file() and any(
-            "values" in run for run in Written(name).content["runs"]
-        ):
+        if (DOCS / f"{name}.json").is_file() and _gathers(name):
             page(name)  # those of before runs were gathered stay as they are
     agreements()
     write_any_shot_page()
     write_trust_page()
     index()
+
+
+def _gathers(name: str) -> bool:
+    """Return whether a page is one that runs are gathered on, of several sessions or pages."""
+    kept = any("values" in run for run in Written(name).content["runs"])
+    return kept or bool(EXPERIMENTS[name].also)
 
 
 def main() -> None:
