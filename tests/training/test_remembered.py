@@ -20,6 +20,8 @@ LOSSES = {"step": 3, "rule": {"losses": [0.5, 0.25]}}
         (tp.TOW(), {}),
         (tp.TOW(), {"search": {"eps": 0.5}}),
         (tp.Race(), {"rules": {"mixture": LOSSES, "gone": {}}}),
+        (tp.TOW(acceptance="chance"), {"search": {"eps": 0.5}}),  # of an earlier release
+        (tp.TOW(acceptance="chance"), {"search": {"eps": 0.5, "further": False}}),
     ],
 )
 def test_a_memory_of_the_weighters_own_is_taken(weighter, memory):
@@ -35,6 +37,8 @@ def test_a_memory_of_the_weighters_own_is_taken(weighter, memory):
         (tp.TOW(nominal=tp.Mixture()), {"nominal": {"step": 3, "rule": 7}}, "weighter_state 7"),
         (tp.TOW(), {"search": {"eps": "half"}}, "weighter_state.search.eps 'half'"),
         (tp.TOW(), {"search": 0.5}, "weighter_state.search 0.5"),
+        (tp.TOW(), {"search": {"eps": 0.5, "further": "no"}}, "search.further 'no'"),
+        (tp.TOW(), {"search": {"eps": 0.5, "more": 1}}, "'more'"),
         (tp.Race(), {"rules": "none"}, "'none'"),
         (tp.Race(), {"rules": {"evidence": {"step": 3, "rule": []}}}, "weighter_state []"),
     ],

@@ -1,5 +1,8 @@
 """Whether the memory in a checkpoint is one of the weighter that is to go on with it."""
 
+from dataclasses import asdict
+
+from towpath.control import Outlook
 from towpath.recipes.typed import RecipeError
 from towpath.runs.plain import Json, is_number, object_of
 from towpath.weighters import TOW, Kinds, MiniBatchWeighter, Race, Weighter
@@ -18,7 +21,10 @@ def check_memory(memory: Json, weighter: Weighter) -> None:
             _check_state(object_of(memory, "a memory").get("rule"), weighter.initial_state())
     elif isinstance(weighter, TOW):
         entries = dict(object_of(memory, "a memory"))
-        _check_state(entries.pop("search", {"eps": 1.0}), {"eps": 1.0}, "weighter_state.search")
+        search, first = entries.pop("search", {}), asdict(Outlook())
+        # a checkpoint of an earlier release lacks what was not remembered then
+        found = {**first, **search} if isinstance(search, dict) else search
+        _check_state(found, first, "weighter_state.search")
         if isinstance(weighter.nominal, MiniBatchWeighter):
             _check_state(entries, {"nominal": {}})
             check_memory(entries["nominal"], weighter.nominal)
