@@ -314,14 +314,21 @@ for _share in (40, 0):
         seeds="0,1",
         overrides=noise(_share / 100),
     )
-EXPERIMENTS["tuning-maml"] = Experiment(
-    "omniglot-noise",
-    "uniform,exploitation,evidence,evidence-easy,oracle",
-    400,
-    "what `auto` could start from with first-order MAML, 40 per cent wrong query labels",
-    seeds="7,8",
-    overrides=noise(0.4, **MAML),
-)
+for _name, _recipe, _about, _overrides in (
+    ("maml", "omniglot-noise", "first-order MAML, 40 per cent wrong", noise(0.4, **MAML)),
+    ("40", "omniglot-noise", "40 per cent wrong query labels", noise(0.4)),
+    ("0", "omniglot-noise", "no wrong labels", noise(0.0)),
+    ("zipf", "omniglot-noise", "alphabets drawn by a Zipf law", ZIPF),
+    ("off-target", "off-target", "60 per cent off-target tasks", {}),
+):
+    EXPERIMENTS[f"tuning-{_name}"] = Experiment(
+        _recipe,
+        "uniform,exploitation,evidence,evidence-easy,auto",
+        400,
+        f"what `auto` could start from: {_about}",
+        seeds="7,8",
+        overrides=_overrides,
+    )
 AT_LENGTH = "uniform,exploration,exploitation,tow-faithful,tow,tow-fast"
 EXPERIMENTS |= {
     # the paper's own comparison, for as long as two cores allow
