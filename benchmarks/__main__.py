@@ -2,7 +2,7 @@
 
 python -m benchmarks              all of them, each in a process of its own, and one page of
                                   everything that they print: bench-results/page.md
-python -m benchmarks NAME [...]   one of them, with its own arguments
+python -m benchmarks NAME [...]   one of them, with its own arguments; NAME --help says what it does
 
 A benchmark that fails does not keep the others from running; the page says so, and the command ends
 with 1. The page is written anew after each benchmark, so that one that was stopped has the rest.
@@ -32,6 +32,9 @@ ALL = (
     "predictions",
     "features",
 )
+HELP = ("-h", "--help")
+BY_NAME = ("why",)
+"""those that write a page of docs/results, and run only when they are named"""
 PAGE = RESULTS / "page.md"
 
 
@@ -85,12 +88,25 @@ def page(sections: list[Section]) -> str:
     return "\n".join([*head, *(line for section in sections for line in section.lines())])
 
 
+def one(name: str, arguments: list[str]) -> None:
+    """Run a benchmark in this process, or print what it does."""
+    if name in HELP:
+        print(__doc__)
+        return
+    if name not in ALL + BY_NAME:
+        known = ", ".join(ALL + BY_NAME)
+        sys.exit(f"Found {name!r}; expected one of {known}, or none for all but {BY_NAME[0]}.")
+    module = importlib.import_module(f"benchmarks.{name}")
+    if set(arguments) & set(HELP):
+        print(module.__doc__)
+    else:
+        module.main()
+
+
 def main() -> None:
     """Run the benchmark that is named, or all of them."""
     if named := sys.argv[1:2]:
-        if named[0] not in ALL:
-            sys.exit(f"Found {named[0]!r}; expected one of {', '.join(ALL)}, or none for all.")
-        importlib.import_module(f"benchmarks.{named[0]}").main()
+        one(named[0], sys.argv[2:])
         return
     sections: list[Section] = []
     RESULTS.mkdir(exist_ok=True)

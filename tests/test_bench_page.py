@@ -9,7 +9,7 @@ from benchmarks import __main__ as bench
 
 
 def test_every_benchmark_of_the_list_can_be_run():
-    for name in bench.ALL:
+    for name in bench.ALL + bench.BY_NAME:
         assert callable(importlib.import_module(f"benchmarks.{name}").main)
 
 
@@ -37,3 +37,10 @@ def test_a_benchmark_runs_in_a_process_of_its_own_and_its_output_is_kept(capsys)
     assert section.code == 1
     assert "expected one of start, learners" in section.printed
     assert section.printed in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*bench.ALL, *bench.BY_NAME])
+def test_asking_for_help_prints_what_a_benchmark_does_and_measures_nothing(name, capsys):
+    bench.one(name, ["--help"])
+    module = importlib.import_module(f"benchmarks.{name}")
+    assert capsys.readouterr().out.strip() == module.__doc__.strip()

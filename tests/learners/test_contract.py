@@ -390,6 +390,8 @@ def test_mistakes_are_answered_with_the_remedy():
         MAML(model, loss="l1")
     with pytest.raises(ValueError, match="Found inner_lr=-1; expected a positive number"):
         MAML(model, inner_lr=-1)
+    with pytest.raises(ValueError, match="Found inner_lr='x'; expected a positive number"):
+        MAML(model, inner_lr="x")
     with pytest.raises(ValueError, match="Found adaptation_steps=-2; expected 0 or more"):
         MAML(model, adaptation_steps=-2)
 

@@ -85,3 +85,8 @@ def test_the_configuration_of_a_run_is_a_recipe(tmp_path):
     recipe = read_recipe("quick", [("training.steps", "3")])
     folder = RunFolder.create(tmp_path / "run", recipe, MadeWith(command="towpath train quick"))
     assert read_recipe(str(folder.path / CONFIG)) == recipe
+
+
+def test_a_folder_is_no_recipe_and_the_way_to_go_on_with_a_run_is_named(tmp_path):
+    with pytest.raises(RecipeError, match=r"is a folder; expected.*towpath resume FOLDER"):
+        read_recipe(str(tmp_path))

@@ -72,7 +72,7 @@ def test_the_next_window_searches_from_where_the_last_one_ended():
 
 
 def test_a_strict_search_begins_every_window_with_a_full_step():
-    problem, tow = problem_of(3), tp.TOW(beta=0.03, iterations=1)
+    problem, tow = problem_of(3), tp.TOW(beta=0.03, iterations=1, acceptance="strict")
     first = problem.plan(tow)
     assert first.history[0].trials > 2
     assert first.weighter_state == {}
@@ -135,4 +135,5 @@ def test_a_trial_that_comes_out_as_predicted_leaves_the_outlook_and_a_surprise_c
 
 def test_a_strict_plan_always_prepares_its_second_iteration():
     problem = problem_of(0)
-    assert problem.plan(tp.TOW(), state=UNLIKELY).sketches == problem.plan(tp.TOW()).sketches
+    strict = tp.TOW(acceptance="strict")
+    assert problem.plan(strict, state=UNLIKELY).sketches == problem.plan(strict).sketches

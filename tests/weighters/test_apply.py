@@ -130,7 +130,7 @@ def test_groups_that_differ_in_every_option_are_applied_too(optimiser, warm):
     model, optimizer = problem.module()
     twin, twin_optimizer = copy.deepcopy((model, optimizer))
     for _ in range(2):
-        plan = tp.TOW(beta=0.02).plan(
+        plan = tp.TOW(beta=0.02, acceptance="strict").plan(
             problem.objective, model, optimizer, problem.window, targets=problem.targets
         )
         assert plan.spread > 0.01

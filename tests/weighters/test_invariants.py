@@ -218,7 +218,8 @@ def test_equal_tasks_get_equal_weights(curvature, optimiser, warm):
     problem = started(regression(3, 4, seed=2), optimiser, warm)
     twins = replace(problem, window=[[a, b, a, b] for a, b, *_ in problem.window])
     for bounds in ("project", "simplex", "backtrack"):
-        plan = twins.plan(tp.TOW(beta=0.1, curvature=curvature, bounds=bounds))
+        tow = tp.TOW(beta=0.1, curvature=curvature, bounds=bounds, acceptance="strict")
+        plan = twins.plan(tow)
         torch.testing.assert_close(plan.weights[:, :2], plan.weights[:, 2:], rtol=0, atol=1e-12)
         assert float((plan.weights[:, 0] - plan.weights[:, 1]).abs().max()) > 1e-3
 

@@ -137,7 +137,7 @@ def nominal_weights(problem: Problem, weighter: Weighter, bounds: str) -> Tensor
 def test_the_nominal_is_the_rules_own_training_with_its_own_memory(rule, curvature):
     problem = classification(3, 4, seed=1)
     own = alone(problem, rule)
-    tow = tp.TOW(nominal=rule, beta=0.3, curvature=curvature)
+    tow = tp.TOW(nominal=rule, beta=0.3, curvature=curvature, acceptance="strict")
     stays = problem.plan(replace(tow, iterations=0))
     assert torch.equal(stays.weights, own.weights)
     assert float((own.weights - 0.25).abs().max()) > 0.01
@@ -277,6 +277,7 @@ def test_a_plan_about_a_rule_reaches_the_optimum_of_scipy(case):
         curvature="gauss-newton-exact",
         iterations=80,
         tolerance=1e-5,
+        acceptance="strict",
     )
     plan = problem.plan(tow)
     assert plan.nominal_cost - found.fun > 1e-3 * abs(found.fun), "there must be something to gain"

@@ -1,5 +1,7 @@
 """What a reader sees of a plan: printed, and in a notebook."""
 
+import html
+
 import pytest
 
 import towpath as tp
@@ -16,7 +18,7 @@ def test_a_printed_plan_holds_what_a_reader_needs(targets):
     words += [f"{plan.evaluations:g} mini-batch evaluations", "uniform is 0.25"]
     words += [f"{float(w):.4f}" for w in plan.weights.reshape(-1)]
     text = " ".join(str(plan).split())
-    page = plan._repr_html_()
+    page = html.unescape(plan._repr_html_())
     for word in words:
         assert word in text, word
         assert word == "uniform is 0.25" or word in page, word

@@ -31,11 +31,13 @@ def test_it_trains_as_plans_of_whole_windows_do_and_the_rest_at_the_end():
     assert loop.pending == 2
     assert loop.finish().weights.shape == (2, M)
     assert loop.finish() is None
+    state = None
     for i, window in enumerate((stream[:3], stream[3:6], stream[6:])):
         plan = tp.TOW(beta=0.02).plan(
-            objective_of(twin), twin, twin_optimizer, window, seed=stage_seed(5, i)
+            objective_of(twin), twin, twin_optimizer, window, seed=stage_seed(5, i), state=state
         )
         plan.apply_(twin, twin_optimizer)
+        state = plan.weighter_state
     assert largest_difference(model, optimizer, twin, twin_optimizer) == 0.0
 
 

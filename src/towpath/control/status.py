@@ -51,10 +51,10 @@ _MESSAGES = {
         "makes the problem better conditioned, or plan shorter windows."
     ),
     Status.NO_SIGNIFICANT_DECREASE: (
-        "The predicted decrease is below what a trial could show (its standard error over the "
-        "tasks, or rounding), so the current weights were kept; use acceptance='strict' to follow "
-        "it nevertheless, lower beta or raise the meta learning rate for larger effects, or use "
-        "float64 against rounding."
+        "What a further step predicts is below what a trial could show (its standard error over "
+        "the tasks, or rounding), so the weights that were reached are the plan; use "
+        "acceptance='strict' to follow it nevertheless, lower beta or raise the meta learning rate "
+        "for larger effects, or use float64 against rounding."
     ),
     Status.NO_AGREEMENT: (
         "The two halves of the targets ask for opposite weights, so there is no evidence that "

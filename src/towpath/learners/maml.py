@@ -45,9 +45,10 @@ class MAML(Learner):
         own = dict(model.named_parameters())
         zero = head_names(own) if zero_head else ()
         self._zero_head = {name: own[name].requires_grad_(False) for name in zero}
-        if not (math.isfinite(inner_lr) and inner_lr > 0):
+        number = isinstance(inner_lr, int | float) and not isinstance(inner_lr, bool)
+        if not (number and math.isfinite(inner_lr) and inner_lr > 0):
             raise ValueError(
-                f"Found inner_lr={inner_lr}; expected a positive number. "
+                f"Found inner_lr={inner_lr!r}; expected a positive number. "
                 "Pass for example inner_lr=0.1."
             )
         for name, steps in (("adaptation_steps", adaptation_steps), ("test_steps", test_steps)):

@@ -32,6 +32,11 @@ def recipe_text(name: str) -> str:
                 f"The recipe file {name} cannot be read ({error.strerror}); expected a YAML file. "
                 "Check the path, or copy one: towpath recipes copy NAME"
             ) from error
+    if path.is_dir():
+        raise RecipeError(
+            f"The recipe {quoted(name)} is a folder; expected the name of a recipe or a YAML file. "
+            "If it is the folder of a run, go on with it: towpath resume FOLDER"
+        )
     raise RecipeError(
         f"There is no recipe {quoted(name)}; expected {', '.join(shipped)}, or the path of a YAML "
         f"file.{nearest(name, shipped)}"

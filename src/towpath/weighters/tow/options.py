@@ -64,6 +64,7 @@ FAITHFUL: Mapping[str, Any] = {
     "moments": "frozen",
     "value": "diagonal",
     "sufficient_decrease": 0.5,
+    "acceptance": "strict",
 }
 FAST: Mapping[str, Any] = {"iterations": 1, "curvature": "none", "query_share": "auto"}
 """what makes a plan fast, whatever its cost (docs/performance.md: cost against fidelity)"""
@@ -76,6 +77,7 @@ TOWARDS_TARGETS: Mapping[str, Any] = {
     "iterations": 1,
     "curvature": "none",
     "wants_targets": True,
+    "acceptance": "strict",
 }
 CHANCE = 1.0
 """`acceptance="chance"`: standard errors over the tasks that a decrease must be above to be seen"""
@@ -168,7 +170,7 @@ class TOW:
     max_trials: int = 5
     tolerance: float = 1e-6
     sufficient_decrease: float = 0.1
-    acceptance: Literal["strict", "chance"] = "strict"
+    acceptance: Literal["strict", "chance"] = "chance"
     query_share: float | Literal["auto"] = 1.0
     wants_targets: bool = False
     cost: Cost | None = None
