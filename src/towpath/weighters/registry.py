@@ -92,7 +92,7 @@ WEIGHTERS: dict[str, WeighterEntry] = {
     "ats": WeighterEntry(ATS),
     "kinds": WeighterEntry(Kinds),
     "evidence": WeighterEntry(Evidence),
-    "evidence-easy": WeighterEntry(Evidence, {"easy_from": 0.0}, EVIDENCE_EASY),
+    "evidence-easy": WeighterEntry(Evidence, {"concentration": 1.2}, EVIDENCE_EASY),
     "tow": _tow(TOW(), tow_cards.TOW),
     "tow-auto": _tow(TOW(beta="auto"), tow_cards.AUTO),
     "tow-faithful": _tow(TOW.faithful(), tow_cards.FAITHFUL),

@@ -6,9 +6,6 @@ disaster where hard tasks are what the test asks for. The evidence of a task's l
 the task are, and labels of a hard task have a small z, but one above that. So the distribution of
 wrong tasks is known beforehand, and only that of right ones is fitted to the latest tasks
 (`towpath.weighters.rules.right_labels`).
-
-Where many labels are found to be wrong, the loss is worth listening to again: of the tasks that are
-kept, those of a high loss are the likelier ones to be wrong in part. They get less weight then.
 """
 
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ import torch
 from torch import Tensor
 
 from towpath.data.trusted import still_trusted
-from towpath.validation import at_least, between, check_whole
+from towpath.validation import at_least, check_whole
 from towpath.weighters.card import Card
 from towpath.weighters.rules.exploration import Exploitation
 from towpath.weighters.rules.memory import Memory
@@ -37,11 +34,11 @@ HARD = 0.5
 
 @dataclass(frozen=True)
 class Evidence(MiniBatchWeighter):
-    """Weights for the tasks whose labels mean something, by their evidence (ours).
+    """Equal weights for tasks whose labels mean something, by their evidence (ours).
 
-    A task weighs the probability that its labels are right, times the weight that `Exploitation`
-    would give it if many tasks are wrong. Trusted tasks are neither fitted nor dropped, unless a
-    check has left them out (`info["left_out"]`; runs check them for this rule). Nor are tasks
+    A task weighs the probability that its labels are right, or that times the weight that
+    `Exploitation` would give it. Trusted tasks are neither fitted nor dropped, unless a check has
+    left them out (`info["left_out"]`; runs check them for this rule). Nor are tasks
     without evidence: those of a loss that is a function of your own, or that your task function
     computes itself. Where none has any, the status of a plan says so.
 
@@ -50,16 +47,14 @@ class Evidence(MiniBatchWeighter):
         least: tasks that must have been seen before any is dropped.
         apart: the least mean evidence of right labels at which tasks are dropped; below it the
             network cannot tell right labels from wrong ones yet.
-        concentration: the tasks that are kept have the weights of `Exploitation(concentration)`,
-            under which easy ones weigh more; None for equal weights.
-        easy_from: the share of wrong tasks from which on they have; below it their weights are
-            equal. 0 is always (`evidence-easy`).
+        concentration: None for equal weights of the tasks that are kept; a number, such as 1.2, for
+            those of `Exploitation(concentration)`, under which easy tasks weigh more.
     """
 
     card = Card(
         formula="`u_i` proportional to the probability that the labels of task i mean something, "
         "by their evidence z: about `N(0, 1)` if they do not, `N(m, s^2)` fitted to the last 200 "
-        "tasks if they do; where a tenth of these is wrong or more, times those of `exploitation`",
+        "tasks if they do",
         assumes="wrong tasks have labels without meaning; query sets of ten samples or more",
         costs="nothing: the evidence comes with the loss",
         fails="where labels are wrong in a consistent way: it keeps those; where the network tells "
@@ -71,8 +66,7 @@ class Evidence(MiniBatchWeighter):
     window: int = 200
     least: int = 20
     apart: float = 1.0
-    concentration: float | None = 1.2
-    easy_from: float = 0.1
+    concentration: float | None = None
 
     def __post_init__(self) -> None:
         check_whole("Evidence", "window", self.window, 2)
@@ -83,7 +77,6 @@ class Evidence(MiniBatchWeighter):
                 "at least as many tasks, else none is ever dropped. Raise window, or lower least."
             )
         at_least("Evidence", "apart", self.apart, 0.0)
-        between("Evidence", "easy_from", self.easy_from, 0.0, 1.0)
         if self.concentration is not None:
             at_least("Evidence", "concentration", self.concentration, 0.0)
             if self.concentration <= 1:
@@ -100,32 +93,26 @@ class Evidence(MiniBatchWeighter):
     def weights(self, batch: MiniBatch, state: Memory) -> tuple[Tensor, Memory]:
         """Return the probabilities that the tasks' labels are right, normalised over the tasks."""
         remembered = self.watch(batch, state)
-        keep, wrong = self._kept(batch, np.array(remembered["evidence"], dtype=np.float64))
-        w = keep * self._among(batch, wrong)
+        keep = self._kept(batch, np.array(remembered["evidence"], dtype=np.float64))
+        w = keep * self._among(batch)
         # where less than one task is right, what is left is not blown up to a whole step
         return torch.from_numpy(w / w.sum() * min(float(keep.sum()), 1.0)), remembered
 
-    def _kept(self, batch: MiniBatch, seen: Array) -> tuple[Array, float]:
-        """Return the probability of each task to have right labels, and the share of wrong ones."""
+    def _kept(self, batch: MiniBatch, seen: Array) -> Array:
+        """Return the probability of each task to have labels that mean something."""
         keep = np.ones(len(batch))
         if len(seen) < self.least:
-            return keep, 0.0
+            return keep
         labels = FIT(seen)
-        if labels.right.mean < self.apart or labels.takes_hard_for_wrong(seen, HARD):
-            return keep, 0.0
-        z = batch.evidence.double().cpu().numpy()
-        known = np.isfinite(z) & ~_trusted(batch)
-        keep[known] = np.maximum(1.0 - labels.falling_posterior(z[known]), LEAST_WEIGHT)
-        return keep, float(labels.falling_posterior(seen).mean())
+        if labels.right.mean >= self.apart and not labels.takes_hard_for_wrong(seen, HARD):
+            z = batch.evidence.double().cpu().numpy()
+            known = np.isfinite(z) & ~_trusted(batch)
+            keep[known] = np.maximum(1.0 - labels.falling_posterior(z[known]), LEAST_WEIGHT)
+        return keep
 
-    def _among(self, batch: MiniBatch, wrong: float) -> Array:
-        """Return the weights of the tasks as if all of them were right; they sum to 1.
-
-        Args:
-            batch: the mini-batch.
-            wrong: the share of wrong tasks among the latest ones.
-        """
-        if self.concentration is None or wrong < self.easy_from:
+    def _among(self, batch: MiniBatch) -> Array:
+        """Return the weights of the tasks as if all of them were right; they sum to 1."""
+        if self.concentration is None:
             return np.full(len(batch), 1.0 / len(batch))
         easy, _ = Exploitation(self.concentration).weights(batch, {})
         return easy.double().cpu().numpy()
