@@ -43,4 +43,4 @@ def test_a_benchmark_runs_in_a_process_of_its_own_and_its_output_is_kept(capsys)
 def test_asking_for_help_prints_what_a_benchmark_does_and_measures_nothing(name, capsys):
     bench.one(name, ["--help"])
     module = importlib.import_module(f"benchmarks.{name}")
-    assert capsys.readouterr().out.strip() == module.__doc__.strip()
+    assert capsys.readouterr().out.strip() == str(module.__doc__).strip()
