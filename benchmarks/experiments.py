@@ -318,9 +318,6 @@ for _share in (40, 0):
 for _name, _recipe, _about, _overrides in (
     ("maml", "omniglot-noise", "first-order MAML, 40 per cent wrong", noise(0.4, **MAML)),
     ("40", "omniglot-noise", "40 per cent wrong query labels", noise(0.4)),
-    ("0", "omniglot-noise", "no wrong labels", noise(0.0)),
-    ("zipf", "omniglot-noise", "alphabets drawn by a Zipf law", ZIPF),
-    ("off-target", "off-target", "60 per cent off-target tasks", {}),
     ("toxcast-tox21", "toxcast-family", "TOX21, 40 per cent mislabelled", assays("TOX21", 0.4)),
     ("toxcast-atg", "toxcast-family", "ATG, 40 per cent mislabelled", assays("ATG", 0.4)),
 ):

@@ -193,6 +193,17 @@ def test_an_optimiser_of_another_model_is_a_value_error():
         read_torch(network(), torch.optim.SGD(network(1).parameters(), lr=0.1))
 
 
+def test_an_optimiser_without_a_trainable_parameter_is_told_why():
+    model = network()
+    for p in model[0].parameters():
+        p.requires_grad_(False)
+    with pytest.raises(ValueError, match=r"no trainable parameter.*torch.optim.Adam\(model"):
+        read_torch(model, torch.optim.SGD(model[0].parameters(), lr=0.1))
+    model.requires_grad_(False)
+    with pytest.raises(ValueError, match=r"are frozen: unfreeze a layer"):
+        read_torch(model, torch.optim.SGD(model.parameters(), lr=0.1))
+
+
 def test_mixed_or_half_precision_is_a_value_error():
     model = network()
     model[0].float()

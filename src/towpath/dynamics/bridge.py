@@ -81,9 +81,15 @@ def _held(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, nn.Pa
         name: p for name, p in model.named_parameters() if id(p) in in_groups and p.requires_grad
     }
     if not held:
+        frozen = not any(p.requires_grad for p in model.parameters())
         raise ValueError(
             "The optimiser holds no trainable parameter of the model; expected at least one. "
-            "Make it with e.g. torch.optim.Adam(model.parameters())."
+            + (
+                "All parameters of the model are frozen: unfreeze a layer with "
+                "layer.requires_grad_(True)."
+                if frozen
+                else "Make it with e.g. torch.optim.Adam(model.parameters())."
+            )
         )
     return held
 
