@@ -43,7 +43,7 @@ def traffic(recipe: Recipe, ranks: Ranks) -> dict[str, Any]:
     result: dict[str, Any] = {**shape, "tensors": len(params)}
     kinds: dict[str, Weighter] = {
         "uniform": Uniform(),
-        "tow": TOW(beta=1e-3),
+        "tow": TOW(beta=1e-3, acceptance="strict"),
         "targets": TOW.towards_targets(shrink="none"),
     }
     for name, weighter in kinds.items():

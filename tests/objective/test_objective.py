@@ -121,7 +121,8 @@ def test_a_plan_runs_as_many_forward_passes_as_it_reports_evaluations():
     T, M = 4, 3
     model, optimizer = with_optimiser("adam")
     calls = counted(model)
-    plan = tp.TOW().plan(objective_of(model), model, optimizer, random_tasks(0, *[M] * T))
+    tow = tp.TOW(acceptance="strict")
+    plan = tow.plan(objective_of(model), model, optimizer, random_tasks(0, *[M] * T))
     assert plan.evaluations * M == len(calls)
     # T for the nominal, T - 1 a trial; T - 1 sketches for each model
     trials = sum(line.trials for line in plan.history)

@@ -73,7 +73,7 @@ class Traffic:
         return self.T * self.weighted_stage
 
     def tow_window(self, trials: Sequence[int] = (1, 1)) -> int:
-        """Return the bytes for a window of `TOW()`.
+        """Return the bytes for a window of `TOW(acceptance="strict")`.
 
         Args:
             trials: number of full trials of the line search in each iteration.

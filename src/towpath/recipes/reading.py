@@ -34,8 +34,8 @@ def recipe_text(name: str) -> str:
             ) from error
     if path.is_dir():
         raise RecipeError(
-            f"The recipe {quoted(name)} is a folder; expected the name of a recipe or a YAML file. "
-            "If it is the folder of a run, go on with it: towpath resume FOLDER"
+            f"The recipe {quoted(name)} is a folder; expected the name of a recipe, or the "
+            "path of a YAML file. To go on with the run of a folder: towpath resume FOLDER"
         )
     raise RecipeError(
         f"There is no recipe {quoted(name)}; expected {', '.join(shipped)}, or the path of a YAML "
