@@ -32,7 +32,7 @@ def test_work_of_a_window_is_what_plans_count_where_first_trials_are_accepted():
     T, M = 3, 3
     targets = [batch[:1] for batch in window]
     for tow, goals in (
-        (TOW(iterations=2, beta=1e6), None),
+        (TOW(iterations=2, beta=1e6, acceptance="strict"), None),
         (TOW(iterations=1, beta=1e6, curvature="none"), targets),
         (TOW(iterations=0), None),
         (TOW.fast(beta=1e6), None),

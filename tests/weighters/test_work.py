@@ -3,6 +3,8 @@
 That plans really do this work is shown in tests/training (test_estimate, test_rules_with_targets).
 """
 
+from dataclasses import replace
+
 import pytest
 
 import towpath as tp
@@ -46,13 +48,18 @@ def test_only_plans_and_races_with_a_plan_hold_a_whole_window(name):
 
 
 def test_trials_sketches_and_targets_of_a_plan_are_counted():
-    plain = tp.TOW(iterations=2, curvature="none")
+    strict = tp.TOW(iterations=2, acceptance="strict")
+    plain = replace(strict, curvature="none")
     assert window_work(plain, 5).evaluations == pytest.approx(5 + 2 * TRIALS * 4)
     aimed = window_work(plain, 5, targets=0.5).evaluations
     assert aimed == pytest.approx(5 + 2 * TRIALS * 4 + (1 + 2 * TRIALS) * 5 * 0.5)
-    sketched = window_work(tp.TOW(iterations=2, probes=3), 5)
+    sketched = window_work(replace(strict, probes=3), 5)
     assert sketched.sketches == pytest.approx(3 * (1 + TRIALS) * 4)
     assert window_work(tp.TOW(iterations=0), 5) == WindowWork(5)
+    # a plan that knows of chance is expected to end after one iteration, and prepares no second one
+    by_chance = window_work(tp.TOW(iterations=2), 5)
+    assert by_chance.evaluations == pytest.approx(5 + TRIALS * 4)
+    assert by_chance.sketches == pytest.approx(4)
 
 
 @pytest.mark.parametrize(("targets", "share"), [(0.0, 0.45), (0.5, 0.25)])

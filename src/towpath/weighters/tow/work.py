@@ -47,7 +47,8 @@ def _planned(tow: "TOW", T: int, targets: float, inertia: float) -> WindowWork:
         return WindowWork(
             T + T * targets, parts=parts, part_share=share, forwards=watched + T * targets
         )
-    trials = TRIALS * tow.iterations
+    # a plan that knows of chance begins a second iteration in few windows (decision 26)
+    trials = TRIALS * (1 if tow.acceptance == "chance" else tow.iterations)
     sketched = 0.0 if tow.curvature == "none" else float(tow.probes)
     # targets are counted after every step, the last one included
     evaluations = T + trials * (T - 1) + (1 + trials) * T * targets
