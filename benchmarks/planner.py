@@ -24,7 +24,7 @@ from towpath.control import (
     Problem,
     StageModel,
     backward_sweep,
-    condensed_hessian,
+    condense,
     condensed_sweep,
 )
 from towpath.control.descent import Direction
@@ -173,7 +173,7 @@ def sweep_alone() -> None:
             {
                 "diagonal sweep": partial(backward_sweep, model, prior, 10.0),
                 "exact sweep": partial(condensed_sweep, model, prior, 10.0),
-                "condensed problem": partial(condensed_hessian, model),
+                "condensed problem": partial(condense, model),
             },
             base="diagonal sweep",
             rounds=rounds,
@@ -204,7 +204,7 @@ def measure_memory(what: str, P: int) -> None:
 
     def run(model: Model) -> None:
         if what == "condensed":
-            condensed_hessian(model)
+            condense(model)
         elif what == "exact":
             condensed_sweep(model, zero, 10.0)
         else:

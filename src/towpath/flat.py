@@ -59,6 +59,7 @@ class Layout:
         if len(set(values)) == 1:
             return values[0]
         each = torch.tensor(values, dtype=torch.float64, device="cpu")
-        sizes = torch.tensor(self.sizes, device="cpu")
+        ends = torch.tensor((0, *self.sizes), device="cpu").cumsum(0)
         start, stop = self.part or (0, self.total)
-        return torch.repeat_interleave(each, sizes)[start:stop].to(like)
+        counts = ends.clamp(start, stop).diff()  # how many coordinates of each are in the part
+        return torch.repeat_interleave(each, counts).to(like)

@@ -13,6 +13,7 @@ from tests.oracles import training
 from tests.oracles.compare import assert_close, largest_error
 from towpath.control import ActionPrior, costate_gradient
 from towpath.control.descent import Direction, feedback
+from towpath.dynamics.adam import AdamDynamics
 from towpath.weighters.start import Start
 from towpath.weighters.tow.actions import ACTIONS
 from towpath.weighters.tow.cost import OwnTasks, TargetTasks
@@ -265,3 +266,67 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
     slope = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
     assert slope < 0
     assert direction.theta == pytest.approx(slope, rel=1e-7)
+
+
+@pytest.mark.parametrize("clip", [None, "by value"])  # by norm, a model has no parts
+@pytest.mark.parametrize("cost", ["own", "targets"])
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_a_model_in_parts_of_three_coordinates_equals_the_whole_one(
+    monkeypatch, optimiser, cost, clip
+):
+    found = []
+    for chunk in (3, 10**6):
+        monkeypatch.setattr("towpath.control.stage.CHUNK", chunk)
+        ours, _ = compare_network(optimiser, 3, cost, warm=2, clip=clip)
+        found.append(ours)
+    assert_close(found[0], found[1], 1e-12)
+
+
+def test_a_plan_in_parts_equals_the_whole_one_where_parameters_differ_in_their_rules(monkeypatch):
+    """Groups of an optimiser, weight decay, and targets whose halves have costates of their own."""
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    model.double()
+    groups = [{"params": [p], "lr": 0.01 * (i + 1)} for i, p in enumerate(model.parameters())]
+    optimizer = torch.optim.Adam(groups, weight_decay=0.1)
+    draw = torch.Generator().manual_seed(5)
+
+    def task():
+        x = torch.randn(6, 3, generator=draw, dtype=torch.float64)
+        return x, torch.randn(6, 1, generator=draw, dtype=torch.float64)
+
+    objective = tp.Objective.from_function(
+        lambda params, t: (torch.func.functional_call(model, params, t[0]), t[1]), loss="mse"
+    )
+    window, targets = [[task() for _ in range(3)] for _ in range(4)], [[task(), task()]] * 4
+    plans = []
+    for chunk in (3, 10**6):
+        monkeypatch.setattr("towpath.control.stage.CHUNK", chunk)
+        tow = tp.TOW.towards_targets()
+        plans.append(tow.plan(objective, model, optimizer, window, targets=targets))
+    assert_close(plans[0].weights, plans[1].weights, 1e-10)
+    assert plans[0].agreement == pytest.approx(plans[1].agreement, rel=1e-10)
+    assert plans[0].spread > 0.01
+
+
+@pytest.mark.parametrize("bounds", ["project", "simplex"])
+def test_a_plan_without_feedback_never_makes_more_jacobians_at_once_than_a_part_has(
+    monkeypatch, bounds
+):
+    made, plainly = [], AdamDynamics.linearise
+
+    def linearise(self, state, gradient):
+        made.append(len(gradient))
+        return plainly(self, state, gradient)
+
+    monkeypatch.setattr("towpath.control.stage.CHUNK", 3)
+    monkeypatch.setattr(AdamDynamics, "linearise", linearise)
+    params = training.parameters()
+    objective = tp.Objective.from_function(
+        lambda params, task: (training.network(params, task[0]), task[1]), loss="mse"
+    )
+    window = training.random_tasks(1, *[M] * 3, loss="mse")
+    plan = tp.TOW(beta=1.0, bounds=bounds).plan(
+        objective, params, tp.Adam(lr=0.05).init(params), window
+    )
+    assert plan.spread > 0
+    assert max(made) == 3

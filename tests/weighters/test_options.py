@@ -15,6 +15,7 @@ from tests.curvature.test_gauss_newton import diagonals
 from tests.oracles.low_rank import low_rank_sweep
 from tests.oracles.training import random_tasks
 from tests.weighters.problems import F64, Problem, quadratic, regression, start_of
+from towpath.control import EVERYTHING
 from towpath.control.sweep import SWEEPS
 from towpath.recipes.component import Component
 from towpath.recipes.components import weighter_options
@@ -104,7 +105,7 @@ def test_hutchinson_keeps_its_sign_in_the_dynamics_and_not_in_the_cost():
     )
     u = torch.tensor([[0.5, 0.5], [0.2, 0.7]], dtype=F64)
     trajectory = window.rollout(lambda t, z: u[t], derivatives=True)
-    stage = window.model(trajectory).stages[1]
+    stage = window.model(trajectory).stages[1].part(EVERYTHING)
     x = trajectory.states[1][0]
     # d2/dx2 of mean cos(a x)^2 over two coordinates: -a^2 cos(2 a x), a diagonal Hessian
     h = torch.stack([-(a**2) * torch.cos(2 * a * x) for a in tasks])
@@ -187,3 +188,17 @@ def test_a_recipe_names_bounds_by_a_word_and_never_a_class(option):
         weighter_options(Component("tow", option))
     assert weighter_options(Component("tow", {"bounds": "simplex"}))["bounds"] == "simplex"
     assert "cost" not in weighter_options(Component("tow"))
+
+
+def test_feedback_of_the_exact_value_takes_each_hessian_product_once():
+    problem = regression(4, 3, seed=1, lr=1e-2).without_targets()
+    tow = tp.TOW(beta=1.0, bounds="backtrack", value="exact", adjoint="exact", iterations=1)
+    assert problem.plan(tow).products == 3  # one for each stage after the first
+
+
+def test_a_given_beta_takes_no_hessian_product_for_the_agreement_of_the_targets():
+    problem = regression(4, 3, seed=1, lr=1e-2)
+    given = tp.TOW(beta=1.0, adjoint="exact", iterations=1)
+    plan = problem.plan(given)
+    assert plan.agreement is not None
+    assert plan.products == 3  # the direction's, one for each stage after the first

@@ -1,13 +1,15 @@
 """Trajectory optimisation: models of stages, sweeps, the condensed problem, search, iLQR."""
 
 from towpath.control.bounds import BOUNDS, Bounds, BoundsKind, Convex, bounds_of
-from towpath.control.condensed import condensed_hessian
+from towpath.control.condensed import condense
 from towpath.control.ilqr import Improvement, Iteration, ilqr
 from towpath.control.prior import ActionPrior
 from towpath.control.search import Outlook, Search
 from towpath.control.stage import (
+    EVERYTHING,
     ExactProduct,
     Model,
+    Stage,
     StageModel,
     TerminalCost,
     backward_costates,
@@ -19,6 +21,7 @@ from towpath.control.trajectory import Allows, GoesOn, Policy, Problem, Trajecto
 
 __all__ = [
     "BOUNDS",
+    "EVERYTHING",
     "ActionPrior",
     "Allows",
     "Bounds",
@@ -33,6 +36,7 @@ __all__ = [
     "Policy",
     "Problem",
     "Search",
+    "Stage",
     "StageModel",
     "Status",
     "TerminalCost",
@@ -42,7 +46,7 @@ __all__ = [
     "backward_costates",
     "backward_sweep",
     "bounds_of",
-    "condensed_hessian",
+    "condense",
     "condensed_sweep",
     "costate_gradient",
     "ilqr",

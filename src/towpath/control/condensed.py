@@ -4,75 +4,89 @@
     W_t = C_xx + F_x' W_{t+1} F_x
 
 `1/2 d'(H + beta I) d + g'd` is the same linear-quadratic problem that the exact sweep solves, with
-the states eliminated. Coordinates do not mix before the last sum, so the work goes in chunks of P
-that stay in the cache, and the sums are kept in float64.
+the states eliminated. Coordinates do not mix before the last sum, so the work goes in parts of P,
+and the sums are kept in float64.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied
-from towpath.control.stage import Model, StageModel
+from towpath.control.stage import EVERYTHING, Model, costate_gradient, part_gradient
 
-CHUNK = 8192
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """The condensed Hessian and, if requested, how a state's deviation changes the gradient."""
+    """The problem over all actions: Hessian and gradient of the state cost, without the prior."""
+
+    H: Tensor
+    """`[T M, T M]`, float64"""
+    g: Tensor
+    """`[T, M]`, float64"""
+
+
+@dataclass(frozen=True, eq=False)
+class CondensedFeedback:
+    """The Hessian over all actions, and how a state's deviation changes their gradient."""
 
     H: Tensor
     """`[T M, T M]` of the state cost, the prior excluded, float64"""
-    back: dict[tuple[int, int], Tensor] = field(default_factory=dict)
+    back: dict[Pair, Tensor]
     """(t, s), stage 2 <= t <= s: `y = F_x,t' ... F_x,s' W_{s+1} b_s  [k, P]`. A deviation dz before
     stage t changes the gradient in the action of stage s by `J_s (y * dz).sum(0)`."""
 
 
-def condensed_hessian(model: Model) -> Tensor:
-    """Return the Hessian H `[T M, T M]` of the state cost in float64, without the prior."""
-    return condense(model).H
+def condense(model: Model) -> Condensed:
+    """Eliminate the states and return the problem over all actions."""
+    H = _no_hessian(model)
+    if model.is_linear:
+        return Condensed(H.flatten(2).flatten(0, 1), costate_gradient(model))
+    shares = torch.zeros_like(H[0, 0])
+    for _, part in model.parts():
+        _add_hessian(part, H, {})
+        if model.is_separable:
+            shares += part_gradient(part)
+    g = model.total(shares) if model.is_separable else costate_gradient(model)
+    return Condensed(_total(model, H), g)
 
 
-def condense(model: Model, *, feedback: bool = False) -> Condensed:
-    """Eliminate the states and return the problem over all actions.
-
-    With `feedback=True` the result also has `back`, from which feedback gains are computed.
-    """
-    T, M, _, P = model.shape
-    device = model.stages[0].J.device
-    H = torch.zeros(T, M, T, M, dtype=torch.float64, device=device)
-    pairs = [(t, s) for s in range(T) for t in range(1, s + 1)] if feedback else []
-    back = {pair: torch.empty_like(model.stages[0].b) for pair in pairs}
-    final = model.final_blocks()
-    if not feedback and model.is_linear:
-        return Condensed(H.reshape(T * M, T * M))
-    for start in range(0, P, CHUNK):
-        part = slice(start, start + CHUNK)
-        stages = [_restrict(stage, part) for stage in model.stages]
-        W = final[..., part].double()
-        for r in range(T - 1, -1, -1):
-            b, J = stages[r].b, stages[r].J
-            y = applied(W, b)  # W F_u,r = y J' stays an outer product on its way back
-            for s in range(r, -1, -1):
-                H[s, :, r] += (stages[s].J * (stages[s].b * y).sum(0)) @ J.T
-                if s:
-                    y = stages[s].F_x_transposed(y)
-                    if feedback:
-                        back[s, r][:, part] = y
-            if r:
-                W = stages[r].value_before(W)
-    full = model.total(H.reshape(T * M, T * M))
-    upper = full.triu()
-    return Condensed(upper + upper.triu(1).T, back)
+def condense_with_feedback(model: Model) -> CondensedFeedback:
+    """Eliminate the states and return what feedback gains are computed from."""
+    T = len(model.stages)
+    H = _no_hessian(model)
+    back = {(t, s): model.zero_state() for s in range(T) for t in range(1, s + 1)}
+    for at, part in model.parts():
+        _add_hessian(part, H, {pair: y[:, at] for pair, y in back.items()})
+    return CondensedFeedback(_total(model, H), back)
 
 
-def _restrict(stage: StageModel, part: slice) -> StageModel:
-    return StageModel(
-        stage.A[..., part].double(),
-        stage.b[..., part].double(),
-        stage.J[..., part].double(),
-        stage.c_x[part],
-        stage.C_xx[part].double(),
-    )
+def _no_hessian(model: Model) -> Tensor:
+    T, M, _, _ = model.shape
+    return model.stages[0].C_xx.new_zeros(T, M, T, M, dtype=torch.float64)
+
+
+def _total(model: Model, H: Tensor) -> Tensor:
+    """Return the symmetric Hessian `[T M, T M]` of all coordinates from its upper blocks."""
+    upper = model.total(H.flatten(2).flatten(0, 1)).triu()
+    return upper + upper.triu(1).T
+
+
+def _add_hessian(model: Model, H: Tensor, back: dict[Pair, Tensor]) -> None:
+    """Add a part's share of the blocks on and above the diagonal to H; fill its part of `back`."""
+    stages = [stage.part(EVERYTHING).double() for stage in model.stages]
+    W = model.final_blocks().double()
+    for r in range(len(stages) - 1, -1, -1):
+        b, J = stages[r].b, stages[r].J
+        y = applied(W, b)  # W F_u,r = y J' stays an outer product on its way back
+        for s in range(r, -1, -1):
+            H[s, :, r] += (stages[s].J * (stages[s].b * y).sum(0)) @ J.T
+            if s:
+                y = stages[s].F_x_transposed(y)
+                if back:
+                    back[s, r].copy_(y)
+        if r:
+            W = stages[r].value_before(W)

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from towpath.control.condensed import condensed_hessian
+from towpath.control.condensed import condense
 from towpath.control.factor import factorise
 from towpath.control.prior import ActionPrior
 from towpath.control.quadratic import Programme, Solution
-from towpath.control.stage import Model, costate_gradient
+from towpath.control.stage import Model
 from towpath.control.status import Status
 from towpath.control.sweep import SWEEPS, ValueKind
 from towpath.control.trajectory import Policy
@@ -119,8 +119,9 @@ def constrained(
     """
     T, M, _, _ = model.shape
     device = actions.device
-    g = (costate_gradient(model) + prior.gradient(actions)).reshape(-1).cpu()
-    H_state = condensed_hessian(model).cpu()
+    condensed = condense(model)
+    g = (condensed.g + prior.gradient(actions)).reshape(-1).cpu()
+    H_state = condensed.H.cpu()
     if not (torch.isfinite(g).all() and torch.isfinite(H_state).all()):
         return Status.NON_FINITE_DERIVATIVE
     precisions = prior.precisions(T).repeat_interleave(M)

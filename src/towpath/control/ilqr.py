@@ -107,7 +107,7 @@ def ilqr(
             status = status if last else direction.ended(Status.NO_SIGNIFICANT_DECREASE)
             break
         search = search.after(1.0)
-        del direction, step  # frees the previous gradients, which the gains refer to
+        del direction, step, way  # frees the previous gradients, which the gains refer to
     outlook = _outlook(first, len(history), iterations, search)
     return Improvement(current, status, tuple(history), ratio, outlook=outlook)
 

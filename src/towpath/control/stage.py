@@ -11,15 +11,24 @@ may differ. The prior beta/2 |u - mu|^2 belongs to the solver, not to the stages
 
 Coordinates mix only in sums over P that end in a few numbers (products with F_u'). So a model may
 have a part of the coordinates only, if its `total` adds up the few numbers of all parts.
+
+A and b are larger than what they follow from. A `Stage` therefore only promises them: it makes the
+`StageModel` of some coordinates on demand, and whoever reads it in parts never holds all of A.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied_transposed, congruent
+
+EVERYTHING = slice(None)
+"""all coordinates of a stage"""
+CHUNK = 32768
+"""how many coordinates are worked on at a time where they do not mix; about 40 MB with T = 5"""
 
 Product = Callable[[Tensor], Tensor]
 Total = Callable[[Tensor], Tensor]
@@ -40,6 +49,33 @@ class ExactProduct:
     """`[P]`, the diagonal curvature in A, which the exact product replaces."""
 
 
+class Stage(Protocol):
+    """One stage of a model, whose Jacobians are made where they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The sizes M, k and P."""
+        ...
+
+    @property
+    def C_xx(self) -> Tensor:  # noqa: N802
+        """The diagonal curvature `[P]` of the stage's cost."""
+        ...
+
+    @property
+    def exact(self) -> ExactProduct | None:
+        """The true Hessian product, which needs every coordinate at once; None for the model's."""
+        ...
+
+    def part(self, at: slice) -> "StageModel":
+        """Return the model at some coordinates; only that of `EVERYTHING` has the exact product."""
+        ...
+
+    def with_gradient(self, c_x: Tensor) -> "Stage":
+        """Return the stage with another gradient of its cost, and without an exact product."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class StageModel:
     """The model of one stage about the nominal, in the letters explained in the module."""
@@ -50,6 +86,27 @@ class StageModel:
     c_x: Tensor
     C_xx: Tensor
     exact: ExactProduct | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The sizes M, k and P."""
+        return self.J.shape[0], self.b.shape[0], self.b.shape[1]
+
+    def part(self, at: slice) -> "StageModel":
+        """Return the model at some coordinates; only that of `EVERYTHING` has the exact product."""
+        if at == EVERYTHING:
+            return self
+        A, b, J = self.A[..., at], self.b[..., at], self.J[..., at]
+        return StageModel(A, b, J, self.c_x[at], self.C_xx[at])
+
+    def with_gradient(self, c_x: Tensor) -> "StageModel":
+        """Return the stage with another gradient of its cost, and without an exact product."""
+        return StageModel(self.A, self.b, self.J, c_x, self.C_xx)
+
+    def double(self) -> "StageModel":
+        """Return the model in float64, without an exact product."""
+        c_x, C_xx = self.c_x.double(), self.C_xx.double()
+        return StageModel(self.A.double(), self.b.double(), self.J.double(), c_x, C_xx)
 
     def F_u_transposed(self, y: Tensor) -> Tensor:  # noqa: N802
         """Return `F_u' y [M]` for y `[k, P]`, summed over the coordinates of this model."""
@@ -81,12 +138,28 @@ class TerminalCost:
     c_x: Tensor
     C_xx: Tensor
 
+    def part(self, at: slice) -> "TerminalCost":
+        """Return the cost at some coordinates."""
+        return TerminalCost(self.c_x[at], self.C_xx[at])
+
+
+@dataclass(frozen=True, eq=False)
+class CostShare:
+    """The gradients of a share of the cost: `[P]` at each stage, and after the last."""
+
+    stages: Sequence[Tensor]
+    terminal: Tensor
+
+    def part(self, at: slice) -> "CostShare":
+        """Return the gradients at some coordinates."""
+        return CostShare([c_x[at] for c_x in self.stages], self.terminal[at])
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """T stages and, if the state after the last one has a cost, that cost."""
 
-    stages: Sequence[StageModel]
+    stages: Sequence[Stage]
     terminal: TerminalCost | None = None
     total: Total = whole
     held: Tensor | None = None
@@ -96,8 +169,7 @@ class Model:
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """The sizes T, M, k and P, where P counts the coordinates of this model."""
-        first = self.stages[0]
-        return len(self.stages), first.J.shape[0], first.b.shape[0], first.b.shape[1]
+        return len(self.stages), *self.stages[0].shape
 
     @property
     def is_linear(self) -> bool:
@@ -106,20 +178,42 @@ class Model:
         if self.terminal is not None:
             reached.append(self.terminal.C_xx)
         curved = sum(bool(C_xx.any()) for C_xx in reached)
-        return not bool(self.total(self.stages[0].J.new_tensor([curved], dtype=torch.float64)))
+        return not bool(self.total(self.stages[0].C_xx.new_tensor([curved], dtype=torch.float64)))
+
+    @property
+    def is_separable(self) -> bool:
+        """Whether costates can be found for some coordinates without the others."""
+        return all(stage.exact is None for stage in self.stages)
+
+    def parts(self) -> Iterator[tuple[slice, "Model"]]:
+        """Yield models of `CHUNK` coordinates each; their sums are shares, not totals."""
+        P = self.shape[-1]
+        for start in range(0, P, CHUNK):
+            at = slice(start, min(start + CHUNK, P))
+            end = None if self.terminal is None else self.terminal.part(at)
+            yield at, Model([stage.part(at) for stage in self.stages], end)
+
+    def with_share(self, share: CostShare) -> "Model":
+        """Return the model with a share of the cost's gradients, and without exact products."""
+        pairs = zip(self.stages, share.stages, strict=True)
+        end = TerminalCost(share.terminal, torch.zeros_like(share.terminal))
+        return replace(self, stages=[s.with_gradient(c_x) for s, c_x in pairs], terminal=end)
 
     def is_finite(self) -> bool:
         """Return whether every number that a sweep reads is finite."""
-        parts = [x for s in self.stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
-        if self.terminal is not None:
-            parts += [self.terminal.c_x, self.terminal.C_xx]
-        gradient = costate_gradient(self)
-        bad = sum(int((~torch.isfinite(part)).sum()) for part in (*parts, gradient))
+        gradient, bad = costate_gradient(self), 0
+        for _, part in self.parts():
+            stages = [stage.part(EVERYTHING) for stage in part.stages]
+            read = [x for s in stages for x in (s.A, s.b, s.J, s.c_x, s.C_xx)]
+            if part.terminal is not None:
+                read += [part.terminal.c_x, part.terminal.C_xx]
+            bad += sum(int((~torch.isfinite(x)).sum()) for x in read)
+        bad += int((~torch.isfinite(gradient)).sum())
         return not bool(self.total(gradient.new_tensor([float(bad)])))
 
     def zero_state(self) -> Tensor:
         """Return a state `[k, P]` of zeros."""
-        return torch.zeros_like(self.stages[0].b)
+        return self.stages[0].C_xx.new_zeros(self.shape[2:])
 
     def final_gradient(self) -> Tensor:
         """Return the gradient `v_{T+1} [k, P]` of the terminal cost; zero if there is none."""
@@ -130,7 +224,8 @@ class Model:
 
     def final_blocks(self) -> Tensor:
         """Return the curvature `V_{T+1} [k, k, P]` of the terminal cost: its xx entries only."""
-        W = torch.zeros_like(self.stages[0].A)
+        _, _, k, P = self.shape
+        W = self.stages[0].C_xx.new_zeros(k, k, P)
         if self.terminal is not None:
             W[0, 0] = self.terminal.C_xx
         return W
@@ -146,7 +241,7 @@ def backward_costates(model: Model) -> Iterator[tuple[int, Tensor]]:
     for t in range(len(model.stages) - 1, -1, -1):
         yield t, lam
         if t:
-            stage = model.stages[t]
+            stage = model.stages[t].part(EVERYTHING)
             lam = stage.costate_step(lam)
             lam[0] += stage.c_x
 
@@ -156,5 +251,31 @@ def costate_gradient(model: Model) -> Tensor:
 
     It is in float64 and does not include the prior.
     """
-    rows = [model.stages[t].F_u_transposed(lam).double() for t, lam in backward_costates(model)]
-    return model.total(torch.stack(rows[::-1]))
+    return costate_gradients(model)[0]
+
+
+def costate_gradients(model: Model, shares: Sequence[CostShare] = ()) -> list[Tensor]:
+    """Return the gradient of the state cost as `costate_gradient` does, then those of its shares.
+
+    The Jacobians are made once for all of them. A share's costates are those of the model, without
+    exact products.
+    """
+    T, M, _, _ = model.shape
+    sums = model.stages[0].C_xx.new_zeros(1 + len(shares), T, M, dtype=torch.float64)
+    if not model.is_separable:
+        sums[0] = part_gradient(model)
+    for at, part in model.parts() if shares or model.is_separable else ():
+        if model.is_separable:
+            sums[0] += part_gradient(part)
+        for total, share in zip(sums[1:], shares, strict=True):
+            total += part_gradient(part.with_share(share.part(at)))
+    return list(model.total(sums))
+
+
+def part_gradient(model: Model) -> Tensor:
+    """Return the gradient `[T, M]` as far as it is of the model's coordinates, in float64."""
+    rows = [
+        model.stages[t].part(EVERYTHING).F_u_transposed(lam).double()
+        for t, lam in backward_costates(model)
+    ]
+    return torch.stack(rows[::-1])

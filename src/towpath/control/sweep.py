@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied
-from towpath.control.condensed import CHUNK, condense
+from towpath.control.condensed import condense_with_feedback
 from towpath.control.factor import Factor, factorise
-from towpath.control.stage import Model, StageModel, Total
+from towpath.control.stage import CHUNK, EVERYTHING, Model, StageModel, Total
 
 
 class CrossTerm(Protocol):
@@ -97,9 +97,10 @@ class Diagonal:
         """Return V one stage earlier, with its blocks only."""
         # off-diagonal of Q_xu K dropped: coordinate p keeps -y y' (J_p' Q_uu^-1 J_p)
         # in chunks, so that memory never has a second copy of J
-        starts = range(0, stage.J.shape[1], CHUNK)
-        parts = [stage.J[:, start : start + CHUNK] for start in starts]
-        q = torch.cat([factor.half_solve(part).square_().sum(0) for part in parts])
+        q = torch.empty_like(cross.y[0])
+        for start in range(0, len(q), CHUNK):
+            part = stage.J[:, start : start + CHUNK]
+            q[start : start + CHUNK] = factor.half_solve(part).square_().sum(0)
         W = stage.value_before(self.W)
         for i, y_i in enumerate(cross.y):
             for j, y_j in enumerate(cross.y):
@@ -185,7 +186,7 @@ def backward_sweep(
     gains: list[StageGain] = []
     theta, largest, steepest = 0.0, 0.0, 0.0
     for t in range(len(model.stages) - 1, -1, -1):
-        stage = model.stages[t]
+        stage = model.stages[t].part(EVERYTHING)
         cross = V.cross(stage)
         # both in one tensor: one exchange per stage where ranks share the coordinates
         sums = torch.cat([cross.q_uu(), stage.F_u_transposed(v)[:, None]], dim=1)
@@ -217,15 +218,18 @@ def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) 
     """
     T, M, _, _ = model.shape
     precisions = _precisions(beta, T)
-    condensed = condense(model, feedback=True)
+    condensed = condense_with_feedback(model)
     H, back = condensed.H, condensed.back
     diagonal = precisions.to(H.device).repeat_interleave(M)
     v = model.final_gradient()
     gains: list[StageGain] = []
     theta, largest, steepest = 0.0, 0.0, 0.0
     tail: Factor | None = None
+    Js: list[Tensor] = []
     for t in range(T - 1, -1, -1):
-        stage, here, later = model.stages[t], slice(t * M, (t + 1) * M), slice((t + 1) * M, None)
+        here, later = slice(t * M, (t + 1) * M), slice((t + 1) * M, None)
+        stage = model.stages[t].part(EVERYTHING)
+        Js = [stage.J, *Js]
         FVF = H[here, here]
         if tail is not None:
             FVF = FVF - H[here, later] @ torch.cholesky_solve(H[later, here], tail.S)
@@ -241,8 +245,7 @@ def condensed_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) 
         # -H^-1 [q_u; 0]: its first block is k, and the others give K' q_u
         d = -tail.solve(torch.cat([q_u, q_u.new_zeros((T - 1 - t) * M)])).reshape(-1, M)
         ys = [back[t, s] for s in range(t, T)] if t else []
-        Js = [model.stages[s].J for s in range(t, T)] if t else []
-        gains.append(_CondensedGain(d[0], tail, Js, ys, model.total))
+        gains.append(_CondensedGain(d[0], tail, Js if t else (), ys, model.total))
         theta += float(q_u @ d[0])
         steepest = max(steepest, float(q_u.abs().max()))
         largest = max(largest, float(torch.linalg.eigvalsh(FVF)[-1]))

@@ -106,7 +106,8 @@ class Problem(Protocol[Kept]):
     def model(self, trajectory: Trajectory[Kept], *, last: bool, states: bool) -> Model:
         """Return the linear-quadratic model about a trajectory rolled out with derivatives.
 
-        With `last=True` the trajectory will not be modelled again: its derivatives are freed while
-        they are read, and so are its states unless `states` is True.
+        With `last=True` the trajectory will not be modelled again: its derivatives pass
+        to the model, which frees them with itself, and its states are freed unless `states` is
+        True.
         """
         ...

@@ -15,7 +15,7 @@ change of the weights is how it turns the gradient.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -42,6 +42,8 @@ class ClipNorm:
     """Shortens a gradient whose norm over all parameters is above `max_norm`."""
 
     max_norm: float
+    mixes: ClassVar[bool] = True
+    """the norm is that of all coordinates"""
 
     def __post_init__(self) -> None:
         _above_zero("ClipNorm", "max_norm", self.max_norm)
@@ -76,6 +78,8 @@ class ClipValue:
     """Moves every entry of a gradient into the range from `-max_value` to `max_value`."""
 
     max_value: float
+    mixes: ClassVar[bool] = False
+    """every entry is clipped by itself"""
 
     def __post_init__(self) -> None:
         _above_zero("ClipValue", "max_value", self.max_value)

@@ -46,6 +46,10 @@ class State:
         """The parameters and all moments in one tensor `[k, P]`, a copy."""
         return torch.stack([self.x, *self.slots])
 
+    def part(self, at: slice) -> "State":
+        """Return the state at some coordinates, as views."""
+        return State(self.x[at], tuple(slot[at] for slot in self.slots), self.steps)
+
     def equals(self, other: "State") -> bool:
         """Return whether the two states are equal to the bit."""
         return (
@@ -117,6 +121,11 @@ class Rule(Protocol):
 
 class Clip(Protocol):
     """A bound on the gradient that a step is taken on."""
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the clipped gradient of one coordinate depends on the others."""
+        ...
 
     def applied(self, gradient: Tensor, total: Total) -> Tensor:
         """Return the clipped gradient `[P]`; `total` completes sums over coordinates."""

@@ -2,8 +2,8 @@
 
 The weighter says how much work a window is (`towpath.weighters.work`), and one short measurement
 says how long that takes: a mini-batch evaluated, sketched, and evaluated in part. A plan keeps
-about 3 T M P numbers beyond the evaluation; where that cannot fit, the run is refused before it
-begins.
+1.5 to 3 T M P numbers beyond the evaluation, by its kind; where 3 cannot fit, the run is refused
+before it begins.
 """
 
 import statistics

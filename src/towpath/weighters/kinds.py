@@ -80,7 +80,7 @@ class Kinds:
         "fitted to the last 200 losses) whose mean planned influence is below 0 by two standard "
         "errors, until it is above 0 by one",
         assumes="targets; what is wrong with tasks shows in their losses",
-        costs="the targets after every step; 3 T M P numbers",
+        costs="the targets after every step; 1.5 T M P numbers",
         fails="where right and wrong tasks have the same losses: it is uniform then",
         reference="ours",
         point=Point(

@@ -9,7 +9,7 @@ TOW = Card(
     "one optimiser step on `u_t . l(x_t)`, `u >= 0`, `mu = 1/M`, or a weighter's weights: "
     "`nominal=mixture`",
     assumes="a lower loss of the window's own later tasks is what is wanted",
-    costs="about T more evaluations an iteration, sketches of curvature, 3 T M P numbers",
+    costs="about T more evaluations an iteration, sketches of curvature, 1.5 T M P numbers",
     fails="where tasks are wrong: they are part of the cost; at a beta that is far too small",
     reference=PAPER,
 )
@@ -23,7 +23,7 @@ AUTO = Card(
 FAITHFUL = Card(
     formula="the paper's text: frozen moments, `u >= 0` by shrinking the whole step",
     assumes=TOW.assumes,
-    costs=TOW.costs,
+    costs="about T more evaluations an iteration, sketches of curvature, 3 T M P numbers",
     fails="with Adam: the step it plans is not the one that is taken; one weight at 0 stops all",
     reference=PAPER,
 )

@@ -3,13 +3,26 @@
 Where several ranks share the tasks, each models its own coordinates only: gradients `[M, c]`, cost
 terms and the states of a trajectory are parts, and the solver's few sums over coordinates are added
 up over the ranks.
+
+The Jacobians of a step are made from the state and the gradients where a solver asks for them: for
+Adam they are twelve numbers a coordinate, more than the gradients of ten tasks.
 """
+
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from towpath.control import ExactProduct, Model, StageModel, TerminalCost, Trajectory
-from towpath.control.stage import Product
+from towpath.control import (
+    EVERYTHING,
+    ExactProduct,
+    Model,
+    Stage,
+    StageModel,
+    TerminalCost,
+    Trajectory,
+)
+from towpath.control.stage import CostShare, Product
 from towpath.dynamics import Dynamics, Linearisation, State
 from towpath.dynamics.state import Removal
 from towpath.weighters.tow.rollout import Coordinates, CostTerms, Rollout, StagePoint, coordinates
@@ -28,46 +41,51 @@ class Modeller:
         self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
     ) -> Model:
         """Return the model of a trajectory; free its derivatives if this is the `last` one."""
-        terminal, points = trajectory.kept.terminal, trajectory.kept.points
+        terminal, points = trajectory.kept.terminal, list(trajectory.kept.points)
+        if last:
+            trajectory.kept.points.clear()
         if last and not states:
             assert isinstance(trajectory.states, Coordinates)
             trajectory.states.states.clear()
-        stages: list[StageModel] = []
-        for t in range(len(points)):
-            stages.append(self._stage(t, points[0 if last else t]))
-            if last:
-                del points[0]
+        # one after another: a clipped stage has a J of its own, and frees that of its point
+        stages = [self._stage(t, points.pop(0)) for t in range(len(points))]
         end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
         return Model(stages, end, self.setting.ranks.total, self.setting.held)
 
-    def half_models(self, trajectory: Trajectory[Rollout], model: Model) -> tuple[Model, Model]:
-        """Return the models whose cost is that of the first and of the second half of the tasks."""
-        rollout = trajectory.kept
-        zero = torch.zeros_like(model.stages[0].c_x)
+    def halves(self, trajectory: Trajectory[Rollout]) -> list[CostShare]:
+        """Return the cost of the first and of the second half of the tasks."""
+        points, terminal = trajectory.kept.points, trajectory.kept.terminal
+        zero = torch.zeros_like(points[0].gam)
 
         def gradient(terms: CostTerms | None, half: int) -> Tensor:
             """Return the gradient of one half of a stage's cost."""
             return zero if terms is None or terms.halves is None else terms.halves[half]
 
-        def with_half(half: int) -> Model:
-            """Return the model with one half of the cost."""
-            stages = [
-                StageModel(stage.A, stage.b, stage.J, gradient(point.cost, half), stage.C_xx)
-                for stage, point in zip(model.stages, rollout.points, strict=True)
-            ]
-            end = TerminalCost(gradient(rollout.terminal, half), zero)
-            return Model(stages, end, self.setting.ranks.total, self.setting.held)
+        return [
+            CostShare([gradient(point.cost, half) for point in points], gradient(terminal, half))
+            for half in (0, 1)
+        ]
 
-        return with_half(0), with_half(1)
-
-    def _own_dynamics(self, t: int) -> Dynamics:
-        """Return the dynamics of step t at the rank's own coordinates."""
+    def _own_dynamics(self, t: int, at: slice = EVERYTHING) -> Dynamics:
+        """Return the dynamics of step t at some of the rank's own coordinates."""
         ranks, start = self.setting.ranks, self.setting.start
-        return start.optimizer.stage(t).restricted(ranks.bounds(start.layout.total), ranks.total)
+        first, end = ranks.bounds(start.layout.total)
+        lowest, highest, _ = at.indices(end - first)
+        part = (first + lowest, first + highest)
+        return start.optimizer.stage(t).restricted(part, ranks.total)
 
-    def linearise(self, t: int, state: State, gradient: Tensor) -> Linearisation:
-        """Return A and b of step t at the rank's own coordinates; x alone for frozen moments."""
-        lin = self._own_dynamics(t).linearise(state, gradient)
+    def linearise(
+        self, t: int, state: State, gradient: Tensor, at: slice = EVERYTHING
+    ) -> Linearisation:
+        """Return A and b of step t at some of the rank's own coordinates.
+
+        Args:
+            t: the number of the step.
+            state: the state before it, at these coordinates; x alone counts for frozen moments.
+            gradient: the gradient there.
+            at: the coordinates.
+        """
+        lin = self._own_dynamics(t, at).linearise(state, gradient)
         return lin.frozen() if self.setting.modelling.frozen_moments else lin
 
     def moved(self, t: int, state: State, gradient: Tensor) -> Tensor:
@@ -79,30 +97,35 @@ class Modeller:
         after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
         return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
 
-    def _stage(self, t: int, point: StagePoint) -> StageModel:
+    def _stage(self, t: int, point: StagePoint) -> Stage:
+        cost, zero = point.cost, torch.zeros_like(point.gam)
+        terms = CostTerms(zero, zero) if cost is None else cost
+        clip = self._own_dynamics(t).clip
+        if clip is not None and clip.mixes:
+            return self._clipped(t, point, terms)
+        exact = None
+        if self.setting.modelling.exact_adjoint and t > 0:
+            exact = ExactProduct(self._hessian_product(t, point), point.gam)
+        return PointStage(self, t, point, terms.c_x, terms.C_xx, exact)
+
+    def _clipped(self, t: int, point: StagePoint, terms: CostTerms) -> StageModel:
+        """Return the model of a stage whose step mixes coordinates, for all of them at once."""
         modelling = self.setting.modelling
-        lin = self.linearise(t, point.state, point.gradient)
+        lin = self.linearise(t, point.state, point.weights @ point.J)
         A, removal = lin.A, lin.removal
         # the diagonal of R gam: the costate alone has the rest of R (`_through_clipping`)
         gam = point.gam if removal is None else removal.diagonal * point.gam
+        exact = None
         if t > 0:
             A[:, 0] += lin.b * gam
-        zero = torch.zeros_like(gam)
-        cost, exact = point.cost, None
         if modelling.exact_adjoint and t > 0:
             exact = ExactProduct(self._hessian_product(t, point), gam)
         elif removal is not None and t > 0:
             exact = ExactProduct(_product_with(point.gam), gam)
         if exact is not None and removal is not None:
             exact = _through_clipping(exact, removal)
-        return StageModel(
-            A,
-            lin.b,
-            lin.removed(modelling.actions.through(point.J, point.weights)),
-            zero if cost is None else cost.c_x,
-            zero if cost is None else cost.C_xx,
-            exact,
-        )
+        J = lin.removed(modelling.actions.through(point.J, point.weights))
+        return StageModel(A, lin.b, J, terms.c_x, terms.C_xx, exact)
 
     def _hessian_product(self, t: int, point: StagePoint) -> Product:
         assert point.whole_x is not None
@@ -121,6 +144,40 @@ class Modeller:
             )
 
         return product
+
+
+@dataclass(frozen=True, eq=False)
+class PointStage:
+    """The model of a stage whose step leaves coordinates apart, made from the stage's data."""
+
+    modeller: Modeller
+    t: int
+    point: StagePoint
+    c_x: Tensor
+    C_xx: Tensor
+    exact: ExactProduct | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The sizes M, k and P."""
+        frozen = self.modeller.setting.modelling.frozen_moments
+        M, P = self.point.J.shape
+        return M, 1 if frozen else 1 + len(self.point.state.slots), P
+
+    def with_gradient(self, c_x: Tensor) -> "PointStage":
+        """Return the stage with another gradient of its cost, and without an exact product."""
+        return replace(self, c_x=c_x, exact=None)
+
+    def part(self, at: slice) -> StageModel:
+        """Return the model at some coordinates; only that of `EVERYTHING` has the exact product."""
+        point, modeller = self.point, self.modeller
+        J = point.J[:, at]
+        lin = modeller.linearise(self.t, point.state.part(at), point.weights @ J, at)
+        if self.t > 0:
+            lin.A[:, 0] += lin.b * point.gam[at]
+        through = modeller.setting.modelling.actions.through(J, point.weights)
+        exact = self.exact if at == EVERYTHING else None
+        return StageModel(lin.A, lin.b, through, self.c_x[at], self.C_xx[at], exact)
 
 
 def _product_with(gam: Tensor) -> Product:

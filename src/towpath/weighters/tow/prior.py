@@ -7,13 +7,15 @@ centred per mini-batch, that each half suggests.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from torch import Tensor
 
-from towpath.control import ActionPrior, Bounds, Model, Status, Trajectory, costate_gradient
+from towpath.control import ActionPrior, Bounds, Status, Trajectory, costate_gradient
 from towpath.control.deviations import centred, cosine
+from towpath.control.stage import costate_gradients
 from towpath.weighters.tow.problem import WindowProblem
 from towpath.weighters.tow.rollout import Rollout
 
@@ -84,8 +86,9 @@ class GivenBeta:
         prior = self.unasked(mean)
         if not problem.setting.cost.has_halves:
             return ChosenPrior(prior)
-        # a model that lives here only does not use memory during the trials
-        return ChosenPrior(prior, agreement(problem, nominal, problem.model(nominal)))
+        model = problem.model(nominal)
+        halves = [model.with_share(share) for share in problem.modeller.halves(nominal)]
+        return ChosenPrior(prior, agreement(problem, [costate_gradient(half) for half in halves]))
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,9 @@ class AutoBeta:
         """
         still = self.unasked(mean)
         setting = problem.setting
-        model = problem.model(nominal)
-        agreed = agreement(problem, nominal, model) if setting.cost.has_halves else None
-        g0 = bounds.followed(costate_gradient(model), setting.held)
+        found = influence(problem, nominal)
+        agreed = found.agreement
+        g0 = bounds.followed(found.gradient, setting.held)
         spread = self.spread * (max(0.0, agreed or 0.0) if self.shrinks else 1.0)
         largest = float(g0.abs().max())
         if not math.isfinite(largest):
@@ -143,12 +146,33 @@ class AutoBeta:
         return tuple(float(s) for s in each.clamp_min(LEAST_SCALE))
 
 
-def agreement(problem: WindowProblem, nominal: Trajectory[Rollout], model: Model) -> float:
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What the weights of the nominal do to its cost, and how far the cost's halves agree on it."""
+
+    gradient: Tensor
+    """`dJ/du [T, M]` of the state cost, float64"""
+    agreement: float | None
+    """that of the cost's halves; None if it has none"""
+
+
+def influence(problem: WindowProblem, nominal: Trajectory[Rollout]) -> Influence:
+    """Return the influence of the weights along a nominal that was rolled out with derivatives.
+
+    To first order the deviations that a half suggests are its negative costate gradients, so this
+    needs no evaluation; the halves use the model's adjoint even if the plan uses the exact one.
+    """
+    shares = problem.modeller.halves(nominal) if problem.setting.cost.has_halves else []
+    gradient, *halves = costate_gradients(problem.model(nominal), shares)
+    return Influence(gradient, agreement(problem, halves) if halves else None)
+
+
+def agreement(problem: WindowProblem, halves: Sequence[Tensor]) -> float:
     """Return the cosine of the deviations, centred per mini-batch, that the cost's halves suggest.
 
-    To first order the deviations are the negative costate gradients, so this needs no evaluation;
-    the halves use the model's adjoint even if the plan uses the exact one.
+    Args:
+        problem: the window as a control problem.
+        halves: the costate gradients `[T, M]` of the two halves.
     """
-    halves = problem.modeller.half_models(nominal, model)
-    first, second = (centred(costate_gradient(half), problem.setting.held) for half in halves)
+    first, second = (centred(half, problem.setting.held) for half in halves)
     return cosine(first, second)

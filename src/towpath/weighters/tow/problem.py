@@ -142,7 +142,7 @@ class WindowProblem:
         self._note_cost(walk, t, here)
         if walk.derivatives:
             walk.states.append(own)
-            walk.points.append(self._point(own, w, gradient, here, walk.pending, state.x))
+            walk.points.append(self._point(own, w, here, walk.pending, state.x))
         walk.state, walk.pending = after, None
         return True
 
@@ -174,7 +174,6 @@ class WindowProblem:
         self,
         own: State,
         w: Tensor,
-        gradient: Tensor,
         here: Evaluation,
         cost: CostTerms | None,
         x: Tensor,
@@ -182,5 +181,4 @@ class WindowProblem:
         """Return the data for a stage's model; `own` is the state at the rank's own coordinates."""
         assert isinstance(here.held, Columns)
         whole_x = x if self.setting.modelling.exact_adjoint else None
-        part = self.setting.ranks.part(gradient)
-        return StagePoint(own, w, part, here.held.values, step_curvature(here), cost, whole_x)
+        return StagePoint(own, w, here.held.values, step_curvature(here), cost, whole_x)

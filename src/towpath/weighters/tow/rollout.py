@@ -40,7 +40,6 @@ class StagePoint:
 
     state: State
     weights: Tensor
-    gradient: Tensor
     J: Tensor
     gam: Tensor
     cost: CostTerms | None
