@@ -33,8 +33,8 @@ ALL = (
     "features",
 )
 HELP = ("-h", "--help")
-BY_NAME = ("why",)
-"""those that write a page of docs/results, and run only when they are named"""
+BY_NAME = ("why", "equal_time")
+"""those that belong to a page of docs/results, and run only when they are named"""
 PAGE = RESULTS / "page.md"
 
 

@@ -19,6 +19,7 @@ from PIL import Image
 
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.checkout import pin
+from benchmarks.equal_time import write_equal_time_page
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.gathering import Finished, adopt, gather
 from benchmarks.index import HEADLINE, PANELS, agreements, headline, index
@@ -76,6 +77,7 @@ def write(folder: Path, names: list[str]) -> None:
     agreements()
     write_any_shot_page()
     write_trust_page()
+    write_equal_time_page()
     index()
 
 

@@ -19,6 +19,7 @@ README = Path("README.md")
 BEGIN, END = "<!-- results: written by python -m benchmarks.evidence pages -->", "<!-- end -->"
 TABLES = {
     "any-shot-rows": "the paper's any-shot table, row by row, in a shorter form",
+    "equal-time": "the rules on assays where each has the same processor time",
     "trust": "what `auto` must reach in every setting, and what it reached",
     "why": "why the paper's cost does not beat uniform weights, window by window",
 }

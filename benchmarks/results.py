@@ -21,8 +21,8 @@ from towpath.reports.sections.paper import TABLE_1
 from towpath.runs.comparison_spec import label_of
 
 PICTURES = ("curves", "weights")
-WITHOUT_PICTURES = ("knob-", "any-shot-")
-"""short runs, whose curves say little"""
+WITHOUT_PICTURES = ("time-", "knob-", "any-shot-")
+"""short runs, whose curves say little, and runs of a setting that has curves on another page"""
 
 
 def draw(done: Finished) -> None:
@@ -54,16 +54,23 @@ def page(name: str) -> None:
         done.content["command"],
         "```",
         "",
+        "One row by itself: the same line with `--weighters "
+        f"{done.content['baseline']},NAME --seeds SEED`.",
+        "",
     ]
     for test in done.tests:
         tasks = done.content["runs"][0]["test"][test]["tasks"]
         lines += [*_table(done, test), ""]
+        metric = done.metric(test)
+        figure = f"{metric.words[0].upper()}{metric.words[1:]}"
+        figure += " in per cent" if metric.percent else ""
+        figure += "" if metric.larger_is_better else " (smaller is better)"
         lines += [
-            f"Accuracy in per cent on {tasks} fixed test tasks of {test}, 95% intervals over "
+            f"{figure} on {tasks} fixed test tasks of {test}, 95% intervals over "
             f"tasks; differences to {done.content['baseline']} are paired, task by task, pooled "
             '(and for each seed); "n.s." marks those that are not significant after Holm\'s '
-            "correction for the weighters of this page. The interval over trainings is that of "
-            "the seeds' differences. Evaluations are of whole mini-batches.",
+            "correction for the weighters of this page but the oracle. The interval over "
+            "trainings is that of the seeds' differences. Evaluations are of whole mini-batches.",
             "",
         ]
     lines += _asked(done) + _agreement(done)
@@ -100,15 +107,17 @@ def _asked(done: Written) -> list[str]:
 def _table(done: Written, test: str) -> list[str]:
     base = done.content["baseline"]
     noisy = any(run["weight_by_label"] for own in done.runs.values() for run in own)
-    head = ["weighter", "accuracy", f"minus {base}", "over trainings"]
+    metric = done.metric(test)
+    head = ["weighter", metric.words, f"minus {base}", "over trainings"]
     head += [*(["wrong : clean weight", "detector"] if noisy else []), "evaluations a step"]
     head += ["seeds"]
     lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for label, runs in done.runs.items():
         gains = list(done.gains(label, test).values())
-        percent = done.metric(test).percent and len(gains) > 1
+        if not metric.percent:
+            gains = [gain / 100 for gain in gains]
         cells = [label, done.accuracy(label, test), done.change(label, test)]
-        cells += [over_trainings(gains) if percent else "-"]
+        cells += [over_trainings(gains, 1 if metric.percent else 3) if len(gains) > 1 else "-"]
         if noisy:
             cells += [_mean([(run["weight_by_label"] or {}).get("ratio") for run in runs], " : 1")]
             cells += [_mean([run.get("detector") for run in runs], "", 3)]

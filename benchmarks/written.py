@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from benchmarks.experiments import EXPERIMENTS
 from towpath.metrics import Metric, metric_named
-from towpath.runs.advice import holm
+from towpath.runs.advice import corrected
 from towpath.runs.differences import PairedDifference
 
 DOCS = Path("docs/results")
@@ -72,13 +72,14 @@ class Written:
         return text
 
     def _chances(self, test: str) -> dict[str, float]:
-        """Return the p-values of all weighters of the page, after Holm's correction."""
-        found = {
-            label: by_set[test]["p_value"]
-            for label, by_set in self.content["differences"].items()
-            if test in by_set
-        }
-        return dict(zip(found, holm(list(found.values())), strict=True))
+        """Return the p-values of all weighters of the page, corrected as `towpath compare` does."""
+        return corrected(
+            {
+                label: PairedDifference.from_json(by_set[test])
+                for label, by_set in self.content["differences"].items()
+                if test in by_set
+            }
+        )
 
     def gains(self, label: str, test: str | None = None) -> dict[str, float]:
         """Return a weighter's paired difference to the baseline by seed, in points."""
@@ -93,10 +94,10 @@ def shown(found: dict[str, Any], metric: Metric, p_value: float) -> str:
     return f"{metric.shown(one.mean, sign=True)} ±{metric.shown(one.interval)}{mark}"
 
 
-def over_trainings(values: Sequence[float]) -> str:
+def over_trainings(values: Sequence[float], digits: int = 1) -> str:
     """Return the mean with the 95% interval over trainings, which needs two of them."""
     mean = statistics.fmean(values)
     if len(values) < 2:
-        return f"{mean:+.1f}"
+        return f"{mean:+.{digits}f}"
     width = float(student.ppf(0.975, len(values) - 1)) * statistics.stdev(values)
-    return f"{mean:+.1f} ±{width / len(values) ** 0.5:.1f}"
+    return f"{mean:+.{digits}f} ±{width / len(values) ** 0.5:.{digits}f}"
