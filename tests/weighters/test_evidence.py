@@ -8,15 +8,17 @@ import pytest
 import torch
 
 import towpath as tp
+from towpath.weighters.rules.minibatch import Looks
 
 
-def batch(z, trusted=(), left_out=(), losses=None):
+def batch(z, trusted=(), left_out=(), losses=None, adapts=False):
     z = torch.as_tensor(z, dtype=torch.float64)
     infos = [
         {"trusted": i in trusted or i in left_out, "left_out": i in left_out} for i in range(len(z))
     ]
     losses = torch.ones(len(z)) if losses is None else torch.as_tensor(losses)
-    return tp.MiniBatch(losses, torch.zeros(len(z), 1), infos, evidence=z)
+    looks = Looks(support_gradients=(lambda: torch.zeros(len(z), 1)) if adapts else None)
+    return tp.MiniBatch(losses, torch.zeros(len(z), 1), infos, evidence=z, looks=looks)
 
 
 def remembered(rule, right=5.0, share=0.6, n=200, seed=0):
@@ -99,6 +101,33 @@ def test_a_mini_batch_of_wrong_tasks_alone_takes_next_to_no_step():
     assert float(w.sum()) < 0.01
 
 
+@pytest.mark.parametrize(
+    ("floor", "adapts", "expected"),
+    [(None, False, 0.0), (None, True, 0.25), (0.1, False, 0.1), (0.1, True, 0.1), (0.0, True, 0.0)],
+)
+def test_a_wrong_task_keeps_a_share_of_its_weight_where_a_learner_adapts(floor, adapts, expected):
+    rule = tp.Evidence(floor=floor)
+    w, _ = rule.weights(batch([8.0, -2.0, 7.0], adapts=adapts), remembered(rule))
+    assert float(w[1] / w[0]) == pytest.approx(expected, abs=1e-3)
+    assert float(w.sum()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("learner", [tp.learners.MAML, tp.learners.ProtoNet])
+def test_a_rule_sees_whether_the_learner_adapts(learner):
+    asked = []
+
+    class Asks(tp.MiniBatchWeighter):
+        def weights(self, batch, state):
+            asked.append(batch.adapts)
+            return torch.full((len(batch),), 1 / len(batch)), state
+
+    model = torch.nn.Linear(2, 3)
+    objective, sgd = tp.Objective(learner(model)), torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(6, 2, generator=torch.Generator().manual_seed(0)), torch.arange(6) % 3
+    Asks().plan(objective, model, sgd, [[tp.Episode(x[:3], y[:3], x, y)] * 2])
+    assert asked == [learner is tp.learners.MAML]
+
+
 def test_easy_tasks_weigh_more_among_those_that_are_kept_if_asked_for():
     rule, losses = tp.Evidence(concentration=1.2), [2.0, 0.5, 0.4, 1.0]
     state = remembered(rule)
@@ -133,6 +162,8 @@ def test_watching_remembers_what_weighing_does_and_is_plain_json():
         {"apart": -1.0},
         {"concentration": -1.0},
         {"concentration": 1.0},
+        {"floor": -0.1},
+        {"floor": 1.5},
     ],
 )
 def test_wrong_options_are_refused(options):

@@ -121,6 +121,11 @@ class MiniBatch:
             )
         return self._looks.losses_at(moved)
 
+    @property
+    def adapts(self) -> bool:
+        """Whether the learner adapts to a task by steps of an inner loop."""
+        return self._looks.support_gradients is not None
+
     def support_gradients(self) -> Tensor | None:
         """Return the gradients `[M, P]` of the tasks' losses on their own support sets.
 
