@@ -350,6 +350,20 @@ for _name, _recipe, _about, _overrides in (
         seeds="7,8",
         overrides=_overrides,
     )
+FLOORS = ("0", "0.1", "0.25", "0.5")
+for _name, _about, _overrides in (
+    ("maml", "first-order MAML", noise(0.4, **MAML)),
+    ("protonet", "a prototypical network", noise(0.4)),
+):
+    EXPERIMENTS[f"tuning-floor-{_name}"] = Experiment(
+        "omniglot-noise",
+        "uniform,exploitation," + ",".join(f"evidence:floor={floor}" for floor in FLOORS),
+        400,
+        f"how much of its weight should a wrong task keep? {_about}, 40 per cent wrong query "
+        "labels",
+        seeds="7,8",
+        overrides=_overrides,
+    )
 AT_LENGTH = "uniform,exploration,exploitation,tow-faithful,tow,tow-fast"
 EXPERIMENTS |= {
     # the paper's own comparison, for as long as two cores allow
