@@ -95,7 +95,9 @@ def one(name: str, arguments: list[str]) -> None:
         return
     if name not in ALL + BY_NAME:
         known = ", ".join(ALL + BY_NAME)
-        sys.exit(f"Found {name!r}; expected one of {known}, or none for all but {BY_NAME[0]}.")
+        sys.exit(
+            f"Found {name!r}; expected one of {known}, or none for all but {' and '.join(BY_NAME)}."
+        )
     module = importlib.import_module(f"benchmarks.{name}")
     if set(arguments) & set(HELP):
         print(module.__doc__)

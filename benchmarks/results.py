@@ -4,8 +4,11 @@ Pictures need the run folders, so they are drawn only where the folder at hand h
 the page; otherwise those of an earlier session stay.
 """
 
+import shlex
 import shutil
 import statistics
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -54,9 +57,7 @@ def page(name: str) -> None:
         done.content["command"],
         "```",
         "",
-        "One row by itself: the same line with `--weighters "
-        f"{done.content['baseline']},NAME --seeds SEED`.",
-        "",
+        *_row_by_row(done),
     ]
     for test in done.tests:
         tasks = done.content["runs"][0]["test"][test]["tasks"]
@@ -80,6 +81,24 @@ def page(name: str) -> None:
         if (DOCS / f"{name}-{picture}.png").is_file():
             lines += [f"![{picture}]({name}-{picture}.png)", ""]
     (DOCS / f"{name}.md").write_text("\n".join(lines))
+
+
+def _row_by_row(done: Written) -> list[str]:
+    """Return a command for each row of the table, folded away: the baseline and that weighter."""
+    experiment, baseline = EXPERIMENTS[done.name], done.content["baseline"]
+    written = {label_of(weighter): weighter for weighter in experiment.weighters.split(",")}
+    lines = []
+    for label, runs in done.runs.items():
+        if label != baseline and label in written:
+            row = replace(
+                experiment,
+                weighters=f"{written[baseline]},{written[label]}",
+                seeds=",".join(str(run["seed"]) for run in runs),
+            )
+            words = row.words(Path(f"{done.name}-{label}"))
+            lines.append(shlex.join(["towpath", *words]))
+    summary = "<details><summary>Each row by itself</summary>"
+    return [summary, "", "```bash", *lines, "```", "", "</details>", ""] if lines else []
 
 
 def _asked(done: Written) -> list[str]:

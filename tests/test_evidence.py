@@ -1,12 +1,13 @@
 """The index of docs/results is that of its pages, whichever of them is written again."""
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import evidence, index
+from benchmarks import evidence, index, results
 from benchmarks.any_shot import SHORT_FORM, rows
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.experiments import EXPERIMENTS
@@ -37,6 +38,22 @@ def test_every_page_belongs_to_an_experiment_whose_command_it_shows():
         command = json.loads(file.read_text())["command"]
         assert command in file.with_suffix(".md").read_text()
         assert f"--out {file.stem} " in command
+
+
+def test_a_page_has_a_command_for_each_row_of_its_table(docs):
+    results.page("trust-40")
+    text = (docs / "trust-40.md").read_text()
+    block = text.partition("<summary>Each row by itself</summary>")[2].partition("</details>")[0]
+    lines = [shlex.split(line) for line in block.splitlines() if line.startswith("towpath ")]
+    asked = {line[line.index("--weighters") + 1]: line for line in lines}
+    runs = json.loads((docs / "trust-40.json").read_text())["runs"]
+    others = {run["label"] for run in runs} - {"uniform"}
+    assert set(asked) == {f"uniform,{label}" for label in others}
+    own = asked["uniform,auto"]
+    assert own[own.index("--seeds") + 1] == "0,1,2,3,4"
+    assert own[own.index("--out") + 1] == "trust-40-auto"
+    rest = EXPERIMENTS["trust-40"].words(Path("trust-40"))
+    assert own[own.index("--training.steps") :] == rest[rest.index("--training.steps") :]
 
 
 def test_the_readme_shows_three_settings_side_by_side_once_they_are_there(docs):
