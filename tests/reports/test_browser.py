@@ -1,6 +1,7 @@
 """The report of a real comparison in Chromium: as a person opens it, headless."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.skipif(
 LIGHT, DARK = 1, 0
 
 
-def browse(page, profile, *options):
-    """Standard output and error of a headless visit."""
+def browse(page, profile, *options, at=""):
+    """Standard output and error of a headless visit; `at` is the part after the address's #."""
     assert CHROMIUM is not None
     command = [
         CHROMIUM,
@@ -38,7 +39,7 @@ def browse(page, profile, *options):
         "--enable-logging=stderr",
         "--v=0",
         *options,
-        page.as_uri(),
+        f"{page.as_uri()}#{at}" if at else page.as_uri(),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, done.stderr
@@ -122,3 +123,31 @@ def test_light_and_dark_at_two_widths(page, width, tmp_path):
         # nothing sticks out: the outermost columns are all background
         assert np.ptp(pixels[:, -6:], axis=1).max() < 40
     assert means[0] > 200 > 80 > means[1]
+
+
+WHERE = """<script>
+function where(id) {
+  const place = document.querySelector(`#${id} h2`).getBoundingClientRect();
+  return place.top >= 0 && place.bottom <= innerHeight ? "in view" : `at ${place.top}`;
+}
+addEventListener("load", () => {
+  const loaded = where("LOADED");
+  document.querySelector('a[href="#FOLLOWED"]').click();
+  document.title = `${loaded}, then ${where("FOLLOWED")}`;
+});
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "followed"), [("tiny-weights", "tiny-made"), ("tiny-made", "tiny-curves")]
+)
+def test_a_section_is_in_view_once_its_link_was_followed(page, tmp_path, loaded, followed):
+    """Also in the address that the page is loaded from; sections are far below the first view."""
+    text = page.read_text()
+    script = WHERE.replace("LOADED", loaded).replace("FOLLOWED", followed)
+    text = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', script, text, count=1)
+    assert script in text  # a report runs none, so this copy looks in its place
+    copy = tmp_path / "copy.html"
+    copy.write_text(text)
+    dom, _ = browse(copy, tmp_path / "p", "--dump-dom", at=loaded)
+    assert re.findall("<title>(.*?)</title>", dom)[:1] == ["in view, then in view"]
