@@ -151,6 +151,29 @@ def test_gains_that_are_not_finite_leave_the_picture_whole(made_up):
     assert rows[0][2].startswith("best one judge")
 
 
+def test_what_has_no_number_is_told_in_words_beside_the_picture(made_up):
+    outlived, broken = Standing(math.inf, 0.0, 3), Standing(-math.inf, 0.0, 3)
+    found = {"mixture": outlived, "opus": broken}
+    record = RaceRecord("mixture", "uniform", found, ended=True)
+    before = RaceRecord("uniform", standings={"mixture": Standing(0.1, 0.01, 3), "opus": broken})
+    told = (
+        "Without a number: opus (after step 2 not finite on the judges); mixture (after step 40 "
+        "finite on the judges where what it is compared with is not)."
+    )
+    section = race_section(made_up(before, record))
+    assert section is not None
+    figures = section.blocks[0]
+    assert isinstance(figures, Figures)
+    assert figures.items[0].note.endswith(told)
+    section = race_section(made_up(record, record))
+    assert section is not None
+    note, table = section.blocks  # there is nothing to draw
+    assert isinstance(note, Note)
+    assert "mixture (after step 2 finite on the judges where what it is" in note.text
+    assert isinstance(table, Table)
+    assert table.rows[0][2].text == "finite on the judges where what it is compared with is not"
+
+
 def test_a_strip_shows_who_led_when(made_up):
     found = {"mixture": Standing(0.1, 0.1, 4)}
     svg, _ = parts(

@@ -1,4 +1,8 @@
-"""The record of a race in `records.jsonl`: who leads, and how the arms stand."""
+"""The record of a race in `records.jsonl`: who leads, and how the arms stand.
+
+Numbers of a record are finite or null. A gain is null if the scores of one side came to nothing,
+and `not_finite` beside it says of which: those of the arm itself, or of the baseline.
+"""
 
 import math
 
@@ -16,6 +20,10 @@ from towpath.weighters.race.judges import ACCURACY
 from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.standing import Standing
 
+NOT_FINITE = "not_finite"
+ARM, BASELINE = "arm", "baseline"
+"""whose scores on the judges were not finite, where a gain is null"""
+
 
 def race_as_json(record: RaceRecord) -> dict[str, Json]:
     """Return the plain values from which `race_from_json` makes the record."""
@@ -25,8 +33,7 @@ def race_as_json(record: RaceRecord) -> dict[str, Json]:
     if record.standings:
         content["metric"] = record.metric
         content["standings"] = {
-            name: {"gain": _plain(one.gain), "error": _plain(one.error), "judges": one.judges}
-            for name, one in record.standings.items()
+            name: _standing_as_json(one) for name, one in record.standings.items()
         }
     for name, arms in (("dropped", record.dropped), ("broke", record.broke)):
         if arms:
@@ -34,6 +41,13 @@ def race_as_json(record: RaceRecord) -> dict[str, Json]:
     if record.ended:
         content |= {"ended": True, "share": record.share}
     return content
+
+
+def _standing_as_json(one: Standing) -> dict[str, Json]:
+    content: dict[str, Json] = {"gain": _plain(one.gain), "error": _plain(one.error)}
+    if math.isinf(one.gain):
+        content[NOT_FINITE] = BASELINE if one.gain > 0 else ARM
+    return content | {"judges": one.judges}
 
 
 def _plain(value: float) -> float | None:
@@ -67,8 +81,14 @@ def _arms(content: JsonObject, key: str) -> tuple[str, ...]:
 
 def _standing(content: JsonObject) -> Standing:
     gain, error = figure_at(content, "gain"), figure_at(content, "error")
+    # records of earlier releases do not say whose they were, and mostly they were the arm's
+    broken = text_at(content, NOT_FINITE) if NOT_FINITE in content else ARM
+    if broken not in (ARM, BASELINE):
+        raise TypeError(f"{NOT_FINITE} is {broken!r}, neither {ARM!r} nor {BASELINE!r}")
+    if math.isnan(gain):
+        gain = math.inf if broken == BASELINE else -math.inf
     return Standing(
-        -math.inf if math.isnan(gain) else gain,  # an arm that broke
+        gain,
         math.inf if math.isnan(error) else error,  # a single judge
         count_at(content, "judges"),
     )

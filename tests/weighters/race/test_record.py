@@ -50,6 +50,10 @@ def test_a_window_without_a_decision_decides_nothing():
     ("standing", "words"),
     [
         (Standing(-math.inf, 0.0, 3), "not finite on the judges"),
+        (
+            Standing(math.inf, 0.0, 3),
+            "finite on the judges where what it is compared with is not",
+        ),
         (Standing(0.5, math.inf, 1), "+50.0 points on 1 judge, t = 0.0"),
         (Standing(0.04, 0.0, 2), "+4.0 points on each of 2 judges"),
     ],

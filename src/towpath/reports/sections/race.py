@@ -73,7 +73,11 @@ def _of_run(key: str, name: str, moments: list[Moment], *, over: bool) -> list[B
                 f"heat. {LONGER}"
             )
         ]
-    return [Figures([_gains(key, name, moments, looks)]), _decisions(name, moments, over=over)]
+    figure = _gains(key, name, moments, looks)
+    drawn: Block = Figures([figure])
+    if not figure.svg:
+        drawn = Note(f"{name}: there is no gain to draw. {_without_number(looks)}")
+    return [drawn, _decisions(name, moments, over=over)]
 
 
 def _gains(key: str, name: str, moments: list[Moment], looks: list[Moment]) -> Figure:
@@ -104,14 +108,23 @@ def _gains(key: str, name: str, moments: list[Moment], looks: list[Moment]) -> F
         lines,
     )
     legend = [Legend(arm, colour) for colour, arm in enumerate(arms)]
-    return Figure(
-        f"{name}: what each weighter gained on the judges",
-        svg,
+    note = (
         "The mean over the judges of the later half of a heat's looks so far, with one standard "
         "error. A weighter that was dropped at half-time ends there. The strip along the axis has "
-        f"the colour of the weighter that led, grey for {baseline}.",
-        legend,
+        f"the colour of the weighter that led, grey for {baseline}. {_without_number(looks)}"
     )
+    return Figure(f"{name}: what each weighter gained on the judges", svg, note.strip(), legend)
+
+
+def _without_number(looks: Sequence[Moment]) -> str:
+    """Return which arms had a gain that is no number, since when and why; empty if none had."""
+    found: dict[str, str] = {}
+    for moment in looks:
+        for arm, one in moment.race.standings.items():
+            if not math.isfinite(one.gain):
+                found.setdefault(arm, f"after step {moment.step} {moment.race.evidence(arm)}")
+    listed = "; ".join(f"{arm} ({why})" for arm, why in found.items())
+    return f"Without a number: {listed}." if listed else ""
 
 
 def _leaders(moments: Sequence[Moment], arms: Sequence[str]) -> list[Span]:
