@@ -13,8 +13,9 @@ from towpath.cli.progress import ConsoleReporter
 from towpath.grid.compare import begin_comparison, run_comparison
 from towpath.recipes.components import weighter_options
 from towpath.runs.read import read_run
+from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training import Recipe, RecipeError, resume, train
-from towpath.training.estimate import estimate
+from towpath.training.estimate import Estimate, estimate, training_work
 from towpath.training.setup import prepare
 from towpath.weighters import Race
 
@@ -261,6 +262,36 @@ def test_the_estimate_knows_the_heats():
     whole_run, after_the_heats = estimate(setup, 40), estimate(setup, 6)
     assert whole_run.overhead > 1.5 > after_the_heats.overhead
     assert whole_run.training_seconds == pytest.approx(40 * whole_run.seconds_per_step)
+
+
+class Expecting(Silent):
+    """Keeps the estimate that it is told."""
+
+    def expected(self, cost: Estimate) -> None:
+        self.cost = cost
+
+
+def test_the_estimate_of_a_longer_race_has_no_heat_that_nothing_can_judge(tmp_path, whole):
+    # the third heat would be from step 73 to 79, and uniform weights lead
+    path, reporter = tmp_path / "longer", Expecting()
+    shutil.copytree(whole, path)
+    resume(path, reporter, steps=90)
+    assert {race["leader"] for race in races(path)[20:]} == {"uniform"}
+    assert reporter.cost.overhead == pytest.approx(1.0)
+
+
+def test_the_estimate_counts_the_heats_that_will_be_run():
+    def beside(steps: int, last: int, trust: Trust = ALL_TRUSTED, **sections: Any) -> float:
+        """What a race adds to the last steps of a run, in mini-batches evaluated."""
+        training = {**TINY["training"], "steps": steps}
+        work = training_work(prepare(raced(training=training, **sections)), last, trust)
+        return work.evaluations + work.forwards - last
+
+    assert beside(40, 34) > beside(40, 24) > 0
+    assert beside(40, 12) == pytest.approx(0.0)
+    assert beside(24, 4) == pytest.approx(0.0), "a heat that the run is too short for"
+    assert beside(40, 34, trusted={"count": 3, "per_batch": 2}) == pytest.approx(0.0), "one judge"
+    assert beside(40, 34, Trust(unusable="All are wrong.")) == pytest.approx(0.0)
 
 
 def test_races_are_compared_with_others_and_found_again(tmp_path):

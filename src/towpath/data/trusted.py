@@ -41,6 +41,11 @@ class TrustedBatch:
 class TrustedTasks(Protocol):
     """Where the trusted tasks of a training come from."""
 
+    @property
+    def judging_windows(self) -> int | None:
+        """In how many windows tasks judge, if any do; None for all windows."""
+        ...
+
     def batch(self, window: int, t: int, left_out: Collection[int] = ()) -> TrustedBatch:
         """Return the trusted tasks of mini-batch `t` of a window.
 
@@ -148,6 +153,11 @@ class FreshTrusted:
     """tasks of other classes, to judge by"""
     judging: int = 0
     """number of tasks that judge a window"""
+
+    @property
+    def judging_windows(self) -> None:
+        """None: tasks that are always new judge in all windows."""
+        return None
 
     def _drawn(self, stream: TaskStream, indices: range) -> list[Episode]:
         return [self.placed(_marked(stream.episode(index), TRUSTED)) for index in indices]

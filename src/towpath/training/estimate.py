@@ -19,11 +19,13 @@ from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.objective import Curvature
 from towpath.recipes.memory import free_memory
 from towpath.recipes.typed import RecipeError
+from towpath.runs.trust import Trust
 from towpath.training.evaluation import evaluate, evaluation_mode
 from towpath.training.setup import Setup
 from towpath.weighters import wants_targets
+from towpath.weighters.race.race import ENOUGH_JUDGES
 from towpath.weighters.rules.site import FORWARD
-from towpath.weighters.work import plans_windows, run_work
+from towpath.weighters.work import WindowWork, plans_windows, run_work
 
 Given = TypeVar("Given")
 MEASURED_TASKS = 4
@@ -68,12 +70,13 @@ class Estimate:
         )
 
 
-def estimate(setup: Setup, steps: int | None = None) -> Estimate:
+def estimate(setup: Setup, steps: int | None = None, trust: Trust | None = None) -> Estimate:
     """Estimate the cost of a run by measuring one mini-batch and multiplying.
 
     Args:
         setup: the run, with its data and learner.
         steps: number of steps still to train; None for all steps of the recipe.
+        trust: what the run thinks of its trusted tasks by now; None for what it begins with.
 
     Raises:
         RecipeError: if the plan cannot fit into memory.
@@ -91,7 +94,8 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
             f"{plan_bytes / 2**30:.1f} GiB; found {free / 2**30:.1f} GiB free. Lower "
             "training.horizon or training.meta_batch_size, or choose a smaller backbone."
         )
-    whole, seconds = _training_seconds(setup, steps)
+    trust = setup.start.trust if trust is None else trust
+    whole, seconds = _training_seconds(setup, training_work(setup, steps, trust))
     asked = max(1, recipe.threads // ranks_of_this_machine())
     drew = setup.objective.source.draws is True
     params, objective = setup.start.params, setup.objective
@@ -117,27 +121,39 @@ def estimate(setup: Setup, steps: int | None = None) -> Estimate:
     )
 
 
-def _training_seconds(setup: Setup, steps: int) -> tuple[float, float]:
-    """Return the seconds of one evaluation of a mini-batch, and of training the last steps."""
-    recipe, T = setup.recipe, setup.recipe.training.horizon
-    window, goals = setup.window(0, recipe.training.steps)
+def training_work(setup: Setup, steps: int, trust: Trust) -> WindowWork:
+    """Return the expected work of the last steps of a run, with the heats that will be run in them.
+
+    Args:
+        setup: the run.
+        steps: number of steps still to train.
+        trust: what the run thinks of its trusted tasks.
+    """
+    T, total = setup.recipe.training.horizon, setup.recipe.training.steps
+    window, goals = setup.window(0, total, trust)
+    M = len(window[0])
+    judges = setup.judges(0, trust)
+    return run_work(
+        setup.weighter_under(trust),
+        T,
+        range(total - steps, total),
+        targets=len(goals[0]) / M if goals else 0.0,
+        judges=len(judges) / M if len(judges) >= ENOUGH_JUDGES else 0.0,
+        judged_until=setup.judged_until,
+        inertia=setup.start.optimizer.inertia,
+    )
+
+
+def _training_seconds(setup: Setup, work: WindowWork) -> tuple[float, float]:
+    """Return the seconds of one evaluation of a mini-batch, and of some work of training."""
+    window, _ = setup.window(0, setup.recipe.training.steps)
     params, objective = setup.start.params, setup.objective
-    batch = window[0]
     # several mini-batches: tasks of any-shot episodes differ in size
     batches = [window[i % len(window)] for i in range(MEASURED_BATCHES)]
     whole = _usual(lambda b: objective.evaluate(params, b), batches)
-    total = recipe.training.steps
-    work = run_work(
-        setup.weighter,
-        T,
-        range(total - steps, total),
-        targets=len(goals[0]) / len(batch) if goals else 0.0,
-        judges=len(setup.judges(0)) / len(batch),
-        inertia=setup.start.optimizer.inertia,
-    )
     seconds = whole * (work.evaluations + FORWARD * work.forwards)
     if work.sketches:
-        sketch = Curvature("gauss-newton", torch.ones(1, len(batch)))
+        sketch = Curvature("gauss-newton", torch.ones(1, len(window[0])))
         sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
         seconds += max(0.0, sketched - whole) * work.sketches
     if work.parts:

@@ -199,7 +199,7 @@ def _run_to_end(folder: RunFolder, setup: Setup, reporter: Reporter) -> Summary:
     reporter.began(setup, current.state.step)
     remaining = setup.recipe.training.steps - current.state.step
     if remaining > 0:
-        reporter.expected(estimate(setup, remaining))
+        reporter.expected(estimate(setup, remaining, current.state.trust))
     records = RecordWriter(folder.records_path, current.records_bytes) if ranks.is_first else None
     with records or nullcontext():
         current = _train(folder, setup, reporter, records or NoRecords(), current)

@@ -162,6 +162,12 @@ class Setup:
         """
         return [] if self.trusted is None else self.trusted.judges(position, trust.left_out)
 
+    @property
+    def judged_until(self) -> int | None:
+        """The step from which on no trusted task judges; None if that is never so."""
+        windows = None if self.trusted is None else self.trusted.judging_windows
+        return None if windows is None else windows * self.recipe.training.horizon
+
     def validation_tasks(self) -> Iterator[Episode]:
         """Return an iterator over the fixed validation tasks, which are made anew each time."""
         assert self.validation is not None

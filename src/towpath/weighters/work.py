@@ -69,6 +69,7 @@ def run_work(
     *,
     targets: float = 0.0,
     judges: float = 0.0,
+    judged_until: int | None = None,
     inertia: float = 0.9,
 ) -> WindowWork:
     """Return the expected work of a stretch of a run: its windows, and what a race adds to them.
@@ -79,13 +80,15 @@ def run_work(
         steps: the mini-batches of the stretch, as training counts them.
         targets: number of targets of a mini-batch, as a share of M.
         judges: number of tasks that a weighter judges by, as a share of M.
+        judged_until: the step from which on there are none; None if there always are.
         inertia: `inertia` of the optimiser.
     """
     work = window_work(weighter, T, targets, inertia).times(len(steps) / T)
     judging = getattr(weighter, "judging_work", None)
     if judging is None or not judges:
         return work
-    added = judging(steps, T, targets, judges, inertia)
+    judged = steps if judged_until is None else range(steps.start, min(steps.stop, judged_until))
+    added = judging(judged, T, targets, judges, inertia)
     assert isinstance(added, WindowWork)
     return work + added
 

@@ -49,6 +49,15 @@ def test_a_race_that_begins_at_once_counts_later_heats_from_the_end_of_the_first
     assert found.evaluations == pytest.approx(60 + 2 * 5 + 1 * 5 + 5)
 
 
+def test_heats_that_nothing_is_left_to_judge_are_not_counted():
+    alone = window_work(tp.Uniform(), T)
+    assert run_work(RACE, T, range(400), judges=0.5, judged_until=None) == work(range(400))
+    first = run_work(RACE, T, range(400), judges=0.5, judged_until=80)
+    assert first.evaluations == pytest.approx(work(range(80)).evaluations + 320)
+    assert first.forwards == pytest.approx(work(range(80)).forwards)
+    assert run_work(RACE, T, range(90, 400), judges=0.5, judged_until=80) == alone.times(62)
+
+
 def test_judging_is_ever_rarer():
     def share(steps: int) -> float:
         return work(range(steps)).evaluations / steps - 1
