@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 
 from towpath.data.trusted import FixedTrusted
+from towpath.reports.blocks import Table
+from towpath.reports.sections.trust import trust_section
 from towpath.runs.read import read_run
+from towpath.runs.read_studies import read_studies
 from towpath.runs.trust import ALL_TRUSTED, Trust
 from towpath.training import Recipe, resume, train, trust_check
 from towpath.training.setup import prepare
 from towpath.training.trust_check import check_due
-from towpath.training.trusting import first_trust, still_usable
-from towpath.weighters import Uniform
+from towpath.training.trusting import checks_trust, first_trust, still_usable
+from towpath.weighters import Uniform, Weighter
 
 from .runs import TINY, Killed, Silent, Stopping, outcome, records, run
 
@@ -132,6 +135,53 @@ def test_evidence_stays_what_it_is_however_many_trusted_tasks_are_left_out():
     assert still_usable(most, setup.trusted, setup.weighter) == most
     twice = FixedTrusted([*setup.trusted.tasks[:8], *setup.trusted.tasks[:4]], 1, 0)
     assert first_trust(recipe, setup.weighter, twice) == ALL_TRUSTED
+
+
+def test_auto_without_judges_checks_trusted_tasks_as_evidence_does(tmp_path):
+    """It is `evidence` then, weight by weight, and its user is told the same."""
+    longer = {**LEARNING["training"], "steps": 48}
+    found = {}
+    for weighter in ("evidence", "auto"):
+        plain = learning(weighter, judges=0.0).as_mapping()
+        path, reporter = tmp_path / weighter, Noting()
+        train(path, Recipe.of({**plain, "training": longer}), reporter)
+        lines = records(path)
+        weights = [(line["step"], line["weights"]) for line in lines if line["kind"] == "step"]
+        checks = [line for line in lines if line["kind"] == "trust"]
+        found[weighter] = (weights, checks, reporter.notes)
+    assert found["auto"] == found["evidence"]
+    assert "not trusted any more" in found["auto"][2][0][1]
+    (study,) = read_studies([tmp_path / "auto"])
+    section = trust_section(study)
+    assert section is not None
+    table = section.blocks[1]
+    assert isinstance(table, Table)
+    left_out = found["auto"][1][-1]["trust"]["left_out"]
+    assert [row[0].text for row in table.rows] == [f"{i}" for i in left_out]
+
+
+@pytest.mark.parametrize("judges", [0.0, 1.0])
+def test_a_race_without_judges_believes_trusted_tasks_as_its_baseline_does(judges):
+    def begun(*rules: str) -> tuple[Recipe, Weighter, FixedTrusted]:
+        trusted = {"count": 9, "per_batch": 1, "judges": judges}
+        weighter = {"name": "race", "rules": list(rules)}
+        recipe = Recipe.of({**LEARNING, "weighter": weighter, "trusted": trusted})
+        setup = prepare(recipe)
+        assert isinstance(setup.trusted, FixedTrusted)
+        first, second, *_ = setup.trusted.tasks
+        few = replace(setup.trusted, tasks=[first, first, first, first, second])
+        return recipe, setup.weighter, few
+
+    recipe, weighter, few = begun("uniform", "opus")
+    assert not checks_trust(recipe, weighter)
+    recipe, weighter, few = begun("evidence", "opus")
+    assert checks_trust(recipe, weighter)
+    assert first_trust(recipe, weighter, few) == ALL_TRUSTED, "a repetition is no wrong task"
+    recipe, weighter, few = begun("opus", "uniform")
+    assert checks_trust(recipe, weighter)
+    trust = first_trust(recipe, weighter, few)
+    assert trust.left_out == (1, 2, 3)
+    assert "3 of 5 trusted tasks are wrong or repeated. The weighter is uniform" in trust.unusable
 
 
 @pytest.mark.parametrize("weighter", ["trusted-only", "fine-tune", "kinds"])

@@ -48,6 +48,7 @@ from towpath.training.room import require_room
 from towpath.training.sets import content_of, other_sets, training_stream
 from towpath.training.state import TrainState
 from towpath.training.trusting import (
+    amounts_to,
     check_judges,
     few_targets_note,
     first_trust,
@@ -244,7 +245,7 @@ def _made_weighter(recipe: Recipe, allowed: Collection[str]) -> Weighter:
     if isinstance(weighter, Race) and weighter.metric == AUTO_METRIC:
         weighter = replace(weighter, metric=recipe.test.metric)  # judges ask what the test asks
     # a race without judges is its baseline, and needs no more than that
-    needy = unjudged(recipe, weighter) or weighter
+    needy = amounts_to(recipe, weighter)
     if wants_targets(needy) and not recipe.trusted.count:
         raise RecipeError(
             f"The weighter {recipe.weighter.name!r} wants trusted tasks as targets and found "

@@ -23,7 +23,7 @@ from towpath.training.checkpoint import Checkpoint
 from towpath.training.doubt import doubted
 from towpath.training.evaluation import evaluation_mode
 from towpath.training.setup import Setup
-from towpath.training.trusting import checks_trust, still_usable
+from towpath.training.trusting import amounts_to, checks_trust, still_usable
 
 FIRST_CHECK = 10
 """mini-batches before the first check; each later one is at twice the step of the one before, since
@@ -72,7 +72,8 @@ def trust_checked(
     doubts = doubted(evidence, training)
     again = {*doubts} & {*state.trust.suspects}
     left_out = tuple(sorted({*state.trust.left_out} | again))
-    trust = still_usable(Trust(doubts, left_out), trusted, setup.weighter)
+    acting = amounts_to(setup.recipe, setup.weighter)
+    trust = still_usable(Trust(doubts, left_out), trusted, acting)
     check = TrustCheck(
         [_figure(z) for z in evidence],
         [_figure(z) for z in training],

@@ -147,9 +147,7 @@ def checks_trust(recipe: Recipe, weighter: Weighter) -> bool:
         weighter: the weighter that was made of it.
     """
     asked = recipe.trusted
-    if not asked.count or not asked.check or unjudged(recipe, weighter) is not None:
-        return False
-    return believes_trusted(weighter)
+    return bool(asked.count) and asked.check and believes_trusted(amounts_to(recipe, weighter))
 
 
 def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None) -> Trust:
@@ -164,9 +162,10 @@ def first_trust(recipe: Recipe, weighter: Weighter, trusted: TrustedTasks | None
     """
     if not isinstance(trusted, FixedTrusted) or not checks_trust(recipe, weighter):
         return ALL_TRUSTED
-    if not uses_trusted(weighter):
+    acting = amounts_to(recipe, weighter)
+    if not uses_trusted(acting):
         return ALL_TRUSTED
-    return still_usable(Trust(left_out=tuple(repeated(trusted.tasks).same)), trusted, weighter)
+    return still_usable(Trust(left_out=tuple(repeated(trusted.tasks).same)), trusted, acting)
 
 
 def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Trust:
@@ -177,7 +176,7 @@ def still_usable(trust: Trust, trusted: FixedTrusted, weighter: Weighter) -> Tru
     Args:
         trust: which tasks are left out.
         trusted: the trusted tasks of the run.
-        weighter: the weighter of the run.
+        weighter: the weighter of the run, or what it amounts to (`amounts_to`).
     """
     count, judging = len(trusted), trusted.judging_positions
     left = [i for i in range(count) if i not in trust.left_out]
@@ -262,6 +261,16 @@ def unjudged(recipe: Recipe, weighter: Weighter) -> Weighter | None:
     asked = recipe.trusted
     judges = asked.judging if asked.count else 0
     return without_judges(weighter) if judges < ENOUGH_JUDGES else None
+
+
+def amounts_to(recipe: Recipe, weighter: Weighter) -> Weighter:
+    """Return the weighter that acts in a run: itself, or the baseline of a race without judges.
+
+    Args:
+        recipe: the recipe of the run.
+        weighter: the weighter that was made of it.
+    """
+    return unjudged(recipe, weighter) or weighter
 
 
 def undecided_note(recipe: Recipe, weighter: Weighter) -> str:
