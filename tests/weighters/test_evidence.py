@@ -146,6 +146,36 @@ def test_a_wrong_task_of_low_loss_takes_nothing_away_from_those_that_are_kept():
     assert float(w.sum()) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("z", [0.0, -3.0])
+@pytest.mark.parametrize("loss", [1e4, 1e8, 1e30, 1e300])
+def test_a_wrong_task_of_low_loss_does_not_take_the_step_however_large_the_others_are(z, loss):
+    """As squared errors of targets in units of their own may be."""
+    rule = tp.Evidence(concentration=1.2)
+    losses = torch.tensor([1.1 * loss, 0.1, loss], dtype=torch.float64)
+    w, _ = rule.weights(batch([5.0, z, 6.5], losses=losses), remembered(rule))
+    assert w[1] < 1e-4
+    assert float(w.sum()) == pytest.approx(1.0)
+    assert w[2] / w[0] == pytest.approx(1.1)  # as `exploitation` has it, for gaps as large as these
+
+
+def test_a_wrong_task_of_low_loss_keeps_its_floor_and_no_more():
+    rule = tp.Evidence(concentration=1.2, floor=0.25)
+    losses = torch.tensor([1.1e8, 0.1, 1e8], dtype=torch.float64)
+    w, _ = rule.weights(batch([5.0, -1.0, 6.5], losses=losses), remembered(rule))
+    assert w[1] == pytest.approx(0.25 / 1.25, rel=0.01)
+    kept = tp.Evidence(concentration=1.2, floor=1.0)  # nothing is taken for wrong
+    all_weigh, _ = kept.weights(batch([5.0, -1.0, 6.5], losses=losses), remembered(kept))
+    easy, _ = tp.Exploitation(1.2).weights(batch([0.0] * 3, losses=losses), {})
+    np.testing.assert_allclose(all_weigh, easy)
+
+
+def test_weights_stay_finite_where_the_others_are_out_of_reach():
+    rule = tp.Evidence(concentration=1.2)
+    losses = torch.tensor([1.7e308, 0.1, 1.6e308], dtype=torch.float64)
+    w, _ = rule.weights(batch([5.0, 0.0, 6.5], losses=losses), remembered(rule))
+    assert w.isfinite().all()
+
+
 def test_watching_remembers_what_weighing_does_and_is_plain_json():
     rule = tp.Evidence(window=5, least=2)
     weighed = rule.weights(batch([1.0, 2.0, 3.0]), rule.initial_state())[1]

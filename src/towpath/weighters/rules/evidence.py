@@ -34,6 +34,8 @@ Array = npt.NDArray[np.float64]
 LEAST_WEIGHT = 1e-9
 ADAPTING_FLOOR = 0.25
 """the floor for learners with an inner loop, chosen on the tuning seeds 7 and 8"""
+WRONG = 0.1
+"""tasks that are right with a smaller probability are taken for wrong"""
 FIT = LabelFit(least_spread=1.0, widest_wrong=0.4, iterations=50)
 HARD = 0.5
 """tasks that would be dropped and have a higher mean evidence are hard: none is dropped then"""
@@ -106,7 +108,7 @@ class Evidence(MiniBatchWeighter):
         """Return the probabilities that the tasks' labels are right, normalised over the tasks."""
         remembered = self.watch(batch, state)
         keep = self._kept(batch, np.array(remembered["evidence"], dtype=np.float64))
-        w = keep * self._among(batch)
+        w = keep * self._among(batch, keep)
         # where less than one task is right, what is left is not blown up to a whole step
         return torch.from_numpy(w / w.sum() * min(float(keep.sum()), 1.0)), remembered
 
@@ -130,12 +132,25 @@ class Evidence(MiniBatchWeighter):
             return self.floor
         return ADAPTING_FLOOR if batch.adapts else 0.0
 
-    def _among(self, batch: MiniBatch) -> Array:
-        """Return the weights of the tasks as if all of them were right; they sum to 1."""
+    def _among(self, batch: MiniBatch, keep: Array) -> Array:
+        """Return the weights of the tasks as if all of them were right; they sum to 1 at most.
+
+        Args:
+            batch: the tasks.
+            keep: how much of its weight each task keeps.
+        """
         if self.concentration is None:
             return np.full(len(batch), 1.0 / len(batch))
-        easy, _ = Exploitation(self.concentration).weights(batch, {})
-        return easy.double().cpu().numpy()
+        found, _ = Exploitation(self.concentration).weights(batch, {})
+        easy = found.double().cpu().numpy()
+        floor = self._floor(batch)
+        wrong = keep < floor + (1.0 - floor) * WRONG
+        right = float((keep * easy)[~wrong].sum())
+        if right > 0:
+            # A loss far below all others takes nearly all the weight. A task taken for wrong then
+            # weighs at most what it keeps, relative to all right ones together.
+            easy[wrong] = np.minimum(easy[wrong], right)
+        return easy
 
     def can_judge(self, seen: Seen) -> bool:
         """Return whether some task has evidence."""
