@@ -8,9 +8,9 @@ wrong tasks is known beforehand, and only that of right ones is fitted to the la
 (`towpath.weighters.rules.right_labels`).
 
 A learner that compares samples, as a prototypical network does, is taught by wrong labels to pull
-a class apart, and even a tenth of their weight harms it. One that adapts by gradient steps on a few
-samples is too sure of itself, and labels without meaning ask for less confidence only: a quarter of
-their weight does it good (docs/decisions.md, 24).
+a class apart, and even a tenth of their weight harms it. One that adapts by gradient steps is made
+less confident by them and little else, and a quarter of their weight does it good: they act as
+label smoothing does (docs/decisions.md, 24).
 """
 
 from dataclasses import dataclass
