@@ -26,12 +26,13 @@ RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus", "tow-targets"]
 RACE = {"name": "race", "rules": RULES, "first": 6, "spacing": 3.5, "length": 10}
 RACE |= {"looks": 5, "deals": 2}
 """heats from step 6 to 16 and from step 22 to 28, in windows of two mini-batches"""
-LONGER = {**TINY["training"], "steps": 90}
+SHORT, LONGER = ({**TINY["training"], "steps": steps} for steps in (60, 180))
+"""both heats end in the first half of 60 steps; of 180 a third one does, from step 74 to 80"""
 TRUSTED = {"count": 9, "per_batch": 2}  # of which three judge
 
 
 def raced(**sections: Any) -> Recipe:
-    return Recipe.of({**TINY, "weighter": RACE, "trusted": TRUSTED, **sections})
+    return Recipe.of({**TINY, "training": SHORT, "weighter": RACE, "trusted": TRUSTED, **sections})
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def test_decisions_are_functions_of_the_seed_whatever_the_threads(tmp_path, whol
 
 def test_every_decision_is_in_the_records(whole):
     found = races(whole)
-    assert len(found) == 20
+    assert len(found) == 30
     ended = [race for race in found if race.get("ended")]
     assert [found.index(race) for race in ended] == [7, 13]
     assert [race["share"] for race in ended] == [0.05, 0.05], "of the level, by four arms"
@@ -259,9 +260,9 @@ def test_the_terminal_says_who_leads_at_the_end_of_a_heat(tmp_path, whole):
 
 def test_the_estimate_knows_the_heats():
     setup = prepare(raced())
-    whole_run, after_the_heats = estimate(setup, 40), estimate(setup, 6)
+    whole_run, after_the_heats = estimate(setup, 60), estimate(setup, 6)
     assert whole_run.overhead > 1.5 > after_the_heats.overhead
-    assert whole_run.training_seconds == pytest.approx(40 * whole_run.seconds_per_step)
+    assert whole_run.training_seconds == pytest.approx(60 * whole_run.seconds_per_step)
 
 
 class Expecting(Silent):
@@ -272,11 +273,11 @@ class Expecting(Silent):
 
 
 def test_the_estimate_of_a_longer_race_has_no_heat_that_nothing_can_judge(tmp_path, whole):
-    # the third heat would be from step 73 to 79, and uniform weights lead
+    # the third heat would be from step 74 to 80, and uniform weights lead
     path, reporter = tmp_path / "longer", Expecting()
     shutil.copytree(whole, path)
-    resume(path, reporter, steps=90)
-    assert {race["leader"] for race in races(path)[20:]} == {"uniform"}
+    resume(path, reporter, steps=180)
+    assert {race["leader"] for race in races(path)[30:]} == {"uniform"}
     assert reporter.cost.overhead == pytest.approx(1.0)
 
 
@@ -287,11 +288,12 @@ def test_the_estimate_counts_the_heats_that_will_be_run():
         work = training_work(prepare(raced(training=training, **sections)), last, trust)
         return work.evaluations + work.forwards - last
 
-    assert beside(40, 34) > beside(40, 24) > 0
-    assert beside(40, 12) == pytest.approx(0.0)
+    assert beside(60, 54) > beside(60, 44) > 0
+    assert beside(60, 32) == pytest.approx(0.0)
+    assert beside(50, 34) == pytest.approx(0.0), "a later heat that ends in the second half"
     assert beside(24, 4) == pytest.approx(0.0), "a heat that the run is too short for"
-    assert beside(40, 34, trusted={"count": 3, "per_batch": 2}) == pytest.approx(0.0), "one judge"
-    assert beside(40, 34, Trust(unusable="All are wrong.")) == pytest.approx(0.0)
+    assert beside(60, 54, trusted={"count": 3, "per_batch": 2}) == pytest.approx(0.0), "one judge"
+    assert beside(60, 54, Trust(unusable="All are wrong.")) == pytest.approx(0.0)
 
 
 def test_races_are_compared_with_others_and_found_again(tmp_path):
@@ -317,30 +319,30 @@ class Noting(Silent):
 
 
 def test_a_longer_race_is_not_judged_by_tasks_that_it_trained_on_and_says_so(tmp_path, whole):
-    # heats end at steps 16 and 28; the third one would be from step 73 to 79
-    for steps, told in ((60, False), (90, True)):
+    # heats end at steps 16 and 28; the third one would be from step 74 to 80
+    for steps, told in ((80, False), (180, True)):
         path, reporter = tmp_path / str(steps), Noting()
         shutil.copytree(whole, path)
         resume(path, reporter, steps=steps)
         found = [note for note in reporter.notes if "no further heat is run" in note]
         assert bool(found) == told
         assert not told or "were trained on from step 30 on" in found[0]
-        later = races(path)[20:]
-        assert len(later) == (steps - 40) // 2
+        later = races(path)[30:]
+        assert len(later) == (steps - 60) // 2
         assert {race["leader"] for race in later} == {races(whole)[-1]["leader"]}
         assert not any("standings" in race for race in later)
         assert memory_of(path)["heats"] == 2
     out = tmp_path / "stopped"
     shutil.copytree(whole, out)
     with pytest.raises(Killed):
-        resume(out, Stopping(75, Killed), steps=90)
+        resume(out, Stopping(75, Killed), steps=180)
     resume(out, Silent())
-    assert outcome(out) == outcome(tmp_path / "90")
+    assert outcome(out) == outcome(tmp_path / "180")
 
 
 def test_a_race_that_is_made_longer_before_its_judges_are_trained_on_is_judged_by_them(tmp_path):
     path, reporter = stopped(tmp_path / "early", 20), Noting()
-    resume(path, reporter, steps=90)
+    resume(path, reporter, steps=180)
     assert not reporter.notes
     assert outcome(path) == outcome(run(tmp_path / "whole", raced(training=LONGER)))
     assert memory_of(path)["heats"] == 3

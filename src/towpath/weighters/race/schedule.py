@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 LATER = 0.5
 """how long later heats are, as a share of the first: they have an arm to confirm, not all to try"""
+EARLY = 0.5
+"""the share of a run in which a later heat must end: what is chosen then has little left to act on,
+and until the last heat the judges, which may be the best tasks there are, are not trained on"""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Schedule:
     def last_end(self, steps: int, T: int) -> int:
         """Return the step at which the last heat of a run ends; 0 if the run is too short for one.
 
+        A run has the first heat if it ends in it, and later ones that end in its first half.
+
         Args:
             steps: number of mini-batches of the run.
             T: number of mini-batches of a window.
@@ -47,7 +52,7 @@ class Schedule:
         ended, heats = 0, 0
         while True:
             begins = max(ended, T * -(-self.begins(heats) // T))
-            if begins + self.lasts(heats) > steps:
+            if begins + self.lasts(heats) > (EARLY if heats else 1.0) * steps:
                 return ended
             ended = begins + T * -(-self.lasts(heats) // T)
             heats += 1
