@@ -20,6 +20,7 @@ from torch import Tensor
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.flat import Layout
 from towpath.learners import Learner
+from towpath.learners.statistics import read_updates
 from towpath.losses import Losses, LossLike
 from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
@@ -168,9 +169,7 @@ class Objective:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
-            if not gradients:
-                return losses_alone(graph)
-            return derivatives(graph, kind, probes, seed)
+            return derivatives(graph, kind, probes, seed) if gradients else losses_alone(graph)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
@@ -183,9 +182,8 @@ class Objective:
                 unused=set(leaves) if gradients and all_used else set(),
             ).filled(asked, said, self.ranks.size)
 
-        device = _device(leaves)
-        known = knowing_labels(ask, _asked_of(asked, tasks, watched), device)
-        answers = collected(self.source, known, asked, Draws(seed, first), device, gather)
+        known = knowing_labels(ask, _asked_of(asked, tasks, watched), _device(leaves))
+        answers = collected(self.source, known, asked, Draws(seed, first), _device(leaves), gather)
         return self._evaluation(answers, leaves, tasks, skip, columns=columns and gradients)
 
     def _evaluation(
@@ -234,7 +232,7 @@ class Objective:
             known.accuracies if known.has_accuracy else None,
             sums,
             known.watched,
-            answers.updates,
+            read_updates(answers.passes),
             frozenset(answers.kinds),
             KnownOutputs(tuple(answers.outputs), known.losses, self.ranks),
         )

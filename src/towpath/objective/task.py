@@ -17,7 +17,7 @@ from towpath.curvature.hutchinson import hutchinson
 from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.compiled import compiled_graphs_told
-from towpath.learners.statistics import StatisticsUpdate, noted_updates
+from towpath.learners.statistics import LayerPass, noted_passes
 from towpath.losses import Loss, Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
@@ -48,8 +48,8 @@ class Graph:
     accuracy: Tensor | None
     watched: Tensor | None = None
     """loss on the monitored part of the query set, if any; without a graph"""
-    updates: Sequence[StatisticsUpdate] = ()
-    """what the task's passes add to running statistics, in their order"""
+    passes: Sequence[LayerPass] = ()
+    """what the task's passes did to running statistics, in their order"""
 
 
 Counted = tuple[Tensor, Tensor]
@@ -120,7 +120,7 @@ class TaskSaid:
     curvature: CurvatureUsed = CurvatureUsed.NONE
     """the kind of curvature that `h` is, and why"""
     watched: Tensor | None = None
-    updates: Sequence[StatisticsUpdate] = ()
+    passes: Sequence[LayerPass] = ()
     outputs: "TaskOutputs | None" = None
     """what the evidence of the task's labels is computed of, if somebody asks for it"""
 
@@ -172,11 +172,11 @@ def forward(
     watched = None
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
-            with noted_updates() as updates:
+            with noted_passes() as passes:
                 predicted, seen = function.with_part(leaves, task, part)
             watched = seen.in_precision_of(leaves).loss()
         else:
-            with noted_updates() as updates:
+            with noted_passes() as passes:
                 predicted = _predicted(function, losses, leaves, task)
             untangle()
             if part is not None:
@@ -202,7 +202,7 @@ def forward(
         loss,
         _accuracy(predicted.kind, known, loss.dtype),
         watched,
-        updates,
+        passes,
     )
 
 
@@ -272,7 +272,7 @@ def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) 
         used=frozenset(name for name, piece in names if piece is not None),
         curvature=used,
         watched=graph.watched,
-        updates=graph.updates,
+        passes=graph.passes,
         outputs=TaskOutputs.of(graph),
     )
 
