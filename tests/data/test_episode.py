@@ -1,11 +1,14 @@
-"""An episode whose samples are dealt anew, and what is no episode."""
+"""An episode whose samples are dealt anew, parts of episodes, and what is no episode."""
+
+import math
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from towpath.data.episode import Episode
+from tests.device_reads import reads_of
+from towpath.data.episode import Episode, parts
 
 
 def episode(support: list[int], query: list[int], *, real: bool = False) -> Episode:
@@ -63,3 +66,40 @@ def test_targets_that_are_a_single_number_are_refused(part):
     said = rf"{part} set has inputs of shape \[1, 3\] and targets of shape \[\]; .* y\[None\]"
     with pytest.raises(ValueError, match=said):
         Episode(**{**parts, f"{part}_y": torch.tensor(0)})
+
+
+@settings(max_examples=60, deadline=None)
+@given(queries=st.lists(labels, min_size=1, max_size=4), share=st.floats(0.01, 1.0))
+def test_a_part_keeps_the_first_samples_of_each_class(queries, share):
+    tasks = [episode([0], query) for query in queries]
+    for query, task, part in zip(queries, tasks, parts(tasks, share), strict=True):
+        kept = [
+            i
+            for i, y in enumerate(query)
+            if query[:i].count(y) < math.ceil(share * query.count(y) - 1e-9)
+        ]
+        assert part.query_y.tolist() == [query[i] for i in kept]
+        assert torch.equal(part.query_x, task.query_x[kept])
+        assert torch.equal(task.part(share).query_x, part.query_x)
+        assert part.support_x is task.support_x
+        assert part.info == task.info
+
+
+def test_parts_of_real_numbers_are_the_first_samples_beside_tasks_of_classes():
+    tasks = [episode([0], [0, 1, 0, 1]), episode([0], [3, 1, 2], real=True), episode([1], [1, 1])]
+    assert [part.query_x.tolist() for part in parts(tasks, 0.5)] == [
+        [[1.0], [2.0]],
+        [[1.0], [2.0]],
+        [[1.0]],
+    ]
+
+
+def test_the_labels_of_all_parts_are_read_at_once():
+    tasks = [episode([0, 1], [0, 1, 0, 1]) for _ in range(8)]
+    assert len(reads_of(lambda: parts(tasks, 0.5))) == len(reads_of(lambda: parts(tasks[:1], 0.5)))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match="expected a share of the query set"):
+        episode([0], [0]).part(share)

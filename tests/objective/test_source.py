@@ -39,10 +39,11 @@ def test_an_objective_of_a_subclass_is_made_from_a_function_by_its_own_init():
 
 def test_the_part_of_a_task_is_the_episodes_own_or_what_the_user_says():
     source = FunctionTasks(fn, "mse", part=lambda task, share: ("part", task, share))
-    assert source.part("task", 0.5) == ("part", "task", 0.5)
-    assert len(FunctionTasks(fn, "mse").part(episode(), 0.5).query_y) < len(episode().query_y)
+    assert source.parts(["task"], 0.5) == [("part", "task", 0.5)]
+    (part,) = FunctionTasks(fn, "mse").parts([episode()], 0.5)
+    assert len(part.query_y) < len(episode().query_y)
     with pytest.raises(ValueError, match="type Tensor"):
-        FunctionTasks(fn, "mse").part(torch.zeros(2), 0.5)
+        FunctionTasks(fn, "mse").parts([episode(), torch.zeros(2)], 0.5)
 
 
 @pytest.mark.parametrize("wrong", [3, "model", None])

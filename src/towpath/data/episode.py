@@ -6,14 +6,18 @@ Tasks of one mini-batch may differ in S and Q (any-shot).
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 Info = dict[str, Any]
 """what is known of a task, by name: values that JSON can hold, as records keep them"""
+Indices = npt.NDArray[np.int64]
 ROUNDING = 1e-9
 """subtracted before rounding up: a third of 15 images is 5, whatever floating point makes of it"""
 
@@ -58,18 +62,7 @@ class Episode:
 
         At least one query sample of each class is kept; of a regression task, at least one.
         """
-        if not 0 < share <= 1:
-            raise ValueError(f"Found share={share}; expected a share of the query set, 0 to 1.")
-        if self.query_y.is_floating_point():
-            kept = torch.arange(math.ceil(share * len(self.query_y) - ROUNDING))
-        else:
-            of_class = torch.nn.functional.one_hot(self.query_y)  # [Q, ways]
-            wanted = torch.ceil(share * of_class.sum(0).double() - ROUNDING)  # [ways]
-            rank = (of_class.cumsum(0) * of_class).sum(1)  # 1 for the first of its class
-            kept = (rank <= wanted[self.query_y]).nonzero()[:, 0]
-        return Episode(
-            self.support_x, self.support_y, self.query_x[kept], self.query_y[kept], self.info
-        )
+        return parts([self], share)[0]
 
     def dealt(self, generator: torch.Generator) -> "Episode":
         """Return the same samples, dealt anew into a support and a query set of the same sizes.
@@ -110,3 +103,41 @@ class Episode:
             move(self.query_y),
             self.info,
         )
+
+
+def parts(episodes: Sequence[Episode], share: float) -> list[Episode]:
+    """Return `episode.part(share)` of each, with all labels read from their device at once.
+
+    Args:
+        episodes: any number of tasks, on one device.
+        share: the share of the query sets, more than 0 and at most 1.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"Found share={share}; expected a share of the query set, 0 to 1.")
+    with_classes = [e.query_y for e in episodes if _has_classes(e)]
+    labels: Iterator[Indices] = iter(())
+    if with_classes:
+        numbers = torch.cat(with_classes).cpu().numpy()
+        labels = iter(np.split(numbers, np.cumsum([len(y) for y in with_classes])[:-1]))
+    found = []
+    for e in episodes:
+        kept = np.arange(math.ceil(share * len(e.query_y) - ROUNDING))
+        if _has_classes(e):
+            kept = _first_of_each_class(next(labels), share)
+        at = torch.from_numpy(kept).to(e.query_y.device)
+        found.append(Episode(e.support_x, e.support_y, e.query_x[at], e.query_y[at], e.info))
+    return found
+
+
+def _has_classes(episode: Episode) -> bool:
+    """Return whether each query sample has one label."""
+    return episode.query_y.ndim == 1 and not episode.query_y.is_floating_point()
+
+
+def _first_of_each_class(labels: Indices, share: float) -> Indices:
+    """Return the places of the first samples of each class, that share of them, in order."""
+    _, of, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    wanted = np.ceil(share * counts - ROUNDING)  # [ways]
+    own = of[:, None] == np.arange(len(counts))  # [Q, ways]
+    rank = (own.cumsum(0) * own).sum(1)  # 1 for the first of its class
+    return np.flatnonzero(rank <= wanted[of])

@@ -60,7 +60,8 @@ class State:
 
     def is_finite(self) -> bool:
         """Return whether every parameter and moment is finite."""
-        return all(bool(torch.isfinite(part).all()) for part in (self.x, *self.slots))
+        parts = [torch.isfinite(part).all() for part in (self.x, *self.slots)]
+        return bool(torch.stack(parts).all())
 
 
 @dataclass(frozen=True, eq=False)

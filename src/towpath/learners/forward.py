@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from towpath.learners.statistics import note, tracking_layers, updates_of
+from towpath.learners.statistics import note, passes_of, tracking_layers
 
 
 class Forward:
@@ -37,7 +37,7 @@ class Forward:
         # twice, too, and leaves the tensors of the first swap in it.
         outputs: Tensor = functional_call(self.model, tensors, (x,), tie_weights=False)
         if self.tracking:
-            note(updates_of(self.tracking, before, tensors, self.prefix))
+            note(passes_of(self.tracking, before, tensors, self.prefix))
         return outputs
 
 

@@ -2,19 +2,28 @@
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+
+from towpath.losses.label_range import label_range
 
 
 def prototypes(features: Tensor, labels: Tensor) -> Tensor:
     """Return the mean `[ways, D]` of `features [S, D]` over each label 0..ways-1."""
-    check_labels(labels)
-    members = functional.one_hot(labels.long()).T.to(features.dtype)  # [ways, S]
+    members = memberships(labels).T.to(features.dtype)  # [ways, S]
     shots = members.sum(1, keepdim=True)  # [ways, 1]
     return (members / shots) @ features
 
 
-def check_labels(labels: Tensor) -> None:
-    """Raise a ValueError unless a support set has integer labels 0..ways-1, each at least once.
+def memberships(labels: Tensor) -> Tensor:
+    """Return `[S, ways]`, whether a support sample is of a class, after a check of the labels."""
+    ways = checked_ways(labels)
+    # not one_hot, which looks for the largest label once more
+    return labels[:, None] == torch.arange(ways, device=labels.device)
+
+
+def checked_ways(labels: Tensor) -> int:
+    """Return the number of classes of a support set.
+
+    Raise a ValueError unless it has integer labels 0..ways-1, each at least once.
 
     Args:
         labels: the targets `[S]` of the support set.
@@ -35,15 +44,19 @@ def check_labels(labels: Tensor) -> None:
             f"Found support labels of shape {list(labels.shape)}; expected shape "
             f"{list(labels.shape[:1]) or [1]}, one number for each sample. {remedy}"
         )
-    if bool((labels < 0).any()):
+    if not len(labels):
+        raise ValueError("Found no support sample; expected at least one of each class.")
+    found = label_range(labels)
+    if found.least < 0:
         raise ValueError(
-            f"Found the support label {int(labels.min())}; expected labels 0..ways-1. Leave out "
+            f"Found the support label {found.least}; expected labels 0..ways-1. Leave out "
             "samples without a label."
         )
-    shots = torch.bincount(labels.long())  # [ways]
-    if not bool(shots.all()):
+    if found.distinct <= found.most:
+        shots = torch.bincount(labels.long())  # [ways]
         empty = (shots == 0).nonzero().flatten().tolist()
         raise ValueError(
             f"Found no support sample of the classes {empty}; expected at least one of each of "
             f"the {len(shots)} classes. Relabel the task's classes 0..ways-1 without gaps."
         )
+    return found.most + 1

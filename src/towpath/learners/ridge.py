@@ -16,11 +16,10 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from towpath.learners.beside import MODEL, ModelBeside
 from towpath.learners.learner import Learner, Params, Predictor
-from towpath.learners.prototypes import check_labels
+from towpath.learners.prototypes import memberships
 from towpath.losses import LossLike, class_loss
 
 LOG_LAMBDA, SCALE, BIAS = "log_lambda", "scale", "bias"
@@ -72,10 +71,10 @@ class Ridge(Learner):
     def adapt(self, params: Params, support_x: Tensor, support_y: Tensor) -> Predictor:
         """Solve the regression of the support set and return its predictor."""
         params = self._complete(params)
-        check_labels(support_y)
+        of_class = memberships(support_y)  # [S, ways]
         body = self._body(params)
         X = _with_ones(self._forward(body, support_x).flatten(1))  # [S, D + 1]
-        Y = functional.one_hot(support_y.long()).to(X.dtype) / math.sqrt(len(X))  # [S, ways]
+        Y = of_class.to(X.dtype) / math.sqrt(len(X))  # [S, ways]
         W = solved(X, Y, params[LOG_LAMBDA].exp())  # [D + 1, ways]
 
         def logits(query_x: Tensor) -> Tensor:

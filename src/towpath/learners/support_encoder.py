@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from towpath.learners.gaussians import divergence, reparameterised
-from towpath.learners.prototypes import prototypes
+from towpath.learners.prototypes import memberships, prototypes
 
 FILTERS, FEATURES, CLASS_HIDDEN, CLASS_FEATURES, POSTERIOR_HIDDEN = 10, 64, 128, 32, 64
 STATISTICS, MIXED = 3, 4
@@ -157,7 +157,7 @@ class SupportEncoder(nn.Module):
         features = self.body(x)  # [N, 64]
         mean = prototypes(features, y)  # [C, 64]
         variance = prototypes((features - mean[y]).square(), y)
-        number = (torch.bincount(y).to(features) - 1) / (MOST_SHOTS - 1)  # [C]
+        number = (memberships(y).sum(0).to(features) - 1) / (MOST_SHOTS - 1)  # [C]
         s = self.class_pooling(mean, variance, number)  # [C, 256]
         of_classes = self.classes(s)  # [C, 32]
         v = self.set_pooling(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from towpath.losses.label_range import known_range
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:
@@ -68,10 +70,14 @@ class Loss(ABC):
             outputs: the class scores, `[N, C, ...]`.
             labels: their integer labels.
         """
-        rows, labels = self.rows(outputs), labels.reshape(-1)
-        counts = (labels >= 0) & (labels < rows.shape[-1])
-        if self.ignore_index is not None:
-            counts &= labels != self.ignore_index
+        rows, known = self.rows(outputs), known_range(labels)
+        labels = labels.reshape(-1)
+        ways, ignored = rows.shape[-1], self.ignore_index
+        if known is not None and known.within(ways) and not known.may_have(ignored):
+            return rows, labels  # all of them count, which takes no look at the labels
+        counts = (labels >= 0) & (labels < ways)
+        if ignored is not None:
+            counts &= labels != ignored
         return rows[counts], labels[counts]
 
     def natural(self, outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor] | None:  # noqa: ARG002

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from towpath.losses.label_range import known_range
 from towpath.losses.loss import Factor, Loss
 from towpath.validation import Range
 
@@ -287,21 +288,29 @@ def _of_labels(
             f"Found {labels.dtype} labels; expected torch.int64. Convert them: labels.long()."
         )
     _check_label_shape(outputs, labels)
-    classes = _classes_of(outputs)
-    if bool((labels if ignored is None else labels[labels != ignored]).lt(0).any()):
+    classes, known = _classes_of(outputs), known_range(labels)
+    negative = known is None or known.least < 0
+    if negative and bool((labels if ignored is None else labels[labels != ignored]).lt(0).any()):
         raise ValueError(
             f"Found the label {int(labels.min())}; expected labels 0..{classes - 1}. "
             "Leave out samples without a label, or name their label: "
             "nn.CrossEntropyLoss(ignore_index=...)."
         )
+    if known is not None and known.most >= classes and known.most != ignored:
+        # an accelerator would not raise an error that can be caught
+        raise _too_many_classes(labels, classes)
     try:
         return torch_loss(outputs, labels)
     except IndexError as error:
-        raise ValueError(
-            f"Found labels {int(labels.min())}..{int(labels.max())} with {classes} outputs; "
-            f"expected labels 0..{classes - 1}. Build the model with the ways of the tasks, or "
-            "relabel the task's classes from 0."
-        ) from error
+        raise _too_many_classes(labels, classes) from error
+
+
+def _too_many_classes(labels: Tensor, classes: int) -> ValueError:
+    return ValueError(
+        f"Found labels {int(labels.min())}..{int(labels.max())} with {classes} outputs; "
+        f"expected labels 0..{classes - 1}. Build the model with the ways of the tasks, or "
+        "relabel the task's classes from 0."
+    )
 
 
 def _check_label_shape(outputs: Tensor, labels: Tensor) -> None:
@@ -323,6 +332,9 @@ def _check_label_shape(outputs: Tensor, labels: Tensor) -> None:
 
 def _any_ignored(targets: Tensor, ignored: int | None) -> bool:
     if ignored is None or targets.is_floating_point():
+        return False
+    known = known_range(targets)
+    if known is not None and not known.may_have(ignored):
         return False
     return bool((targets == ignored).any())
 

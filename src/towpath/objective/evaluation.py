@@ -36,7 +36,7 @@ class KnownOutputs:
     def evidence(self) -> Tensor:
         """Return the evidence of all M tasks, NaN where there is none."""
         values = self.losses.new_full((len(self.own), 1), torch.nan)
-        counted = [None if one is None else one.counted() for one in self.own]
+        counted = [None if one is None else one.telling() for one in self.own]
         for row, z in zip(values, label_evidences(counted), strict=True):
             if z is not None:
                 row.copy_(z)
@@ -83,4 +83,4 @@ class Evaluation:
 
     def bad_indices(self) -> list[int]:
         """Return the indices of tasks whose loss or gradient is not finite."""
-        return [int(i) for i in (~self.finite).nonzero()[:, 0]]
+        return [i for i, finite in enumerate(self.finite.tolist()) if not finite]

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from towpath.curvature.choice import CurvatureUsed
 from towpath.distributed.ranks import Ranks
-from towpath.learners.statistics import StatisticsUpdate
+from towpath.learners.statistics import LayerPass
 from towpath.objective.task import Params, TaskOutputs, TaskSaid
 
 
@@ -143,7 +143,7 @@ class Answers:
             self.sums = like.new_zeros(len(sums_of), P)
         self.unused = unused
         """parameters that no task has used so far"""
-        self.updates: list[StatisticsUpdate] = []
+        self.passes: list[LayerPass] = []
         self.kinds: set[CurvatureUsed] = set()
         """the kinds of curvature that the tasks' losses allowed"""
 
@@ -170,4 +170,4 @@ class Answers:
             self.kinds.add(said.curvature)
             if said.h is not None:
                 self.sums.addr_(self.sums_of[:, i].to(self.sums), said.h)
-        self.updates.extend(said.updates)
+        self.passes.extend(said.passes)

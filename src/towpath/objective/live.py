@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from towpath.learners.statistics import noted_updates
+from towpath.learners.statistics import noted_passes
 
 Values = Mapping[str, Tensor]
 """A model's buffers by name at one point of a trajectory; empty for pure parameters."""
@@ -110,5 +110,5 @@ def rewinder() -> Callable[[], None]:
 def aside() -> Iterator[None]:
     """Make passes inside this context leave the running statistics unchanged."""
     live = _LIVE.get()
-    with noted_updates(), nullcontext() if live is None else live.on_copies():
+    with noted_passes(), nullcontext() if live is None else live.on_copies():
         yield

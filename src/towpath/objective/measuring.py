@@ -47,7 +47,7 @@ def measured(graph: Graph, metrics: Sequence[Metric]) -> TaskMeasured:
         graph: the graph of the forward pass.
         metrics: the metrics to compute.
     """
-    rows, targets = graph.counted()
+    rows, targets = graph.counted or (None, None)
     kind = graph.result.loss
     classes = rows.shape[-1] if rows is not None and kind is not None and kind.classifies else None
 

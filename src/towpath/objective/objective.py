@@ -20,11 +20,13 @@ from torch import Tensor
 from towpath.distributed.ranks import ALONE, Ranks
 from towpath.flat import Layout
 from towpath.learners import Learner
+from towpath.learners.statistics import read_updates
 from towpath.losses import Losses, LossLike
 from towpath.metrics import Metric
 from towpath.objective.asking import Draws, collected
 from towpath.objective.evaluation import Curvature, Evaluation, KnownOutputs
 from towpath.objective.gradients import Answers, Known, Rows
+from towpath.objective.labels import knowing_labels
 from towpath.objective.measuring import Measured, TaskMeasured, measured, shared
 from towpath.objective.source import FunctionTasks, LearnerTasks, Part, TaskSource
 from towpath.objective.task import (
@@ -112,7 +114,11 @@ class Objective:
 
     def part(self, task: Any, share: float) -> Any:
         """Return the task with a share of its query set."""
-        return self.source.part(task, share)
+        return self.parts([task], share)[0]
+
+    def parts(self, tasks: Sequence[Any], share: float) -> list[Any]:
+        """Return each task with a share of its query set."""
+        return self.source.parts(tasks, share)
 
     @property
     def losses(self) -> Losses:
@@ -163,9 +169,7 @@ class Objective:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
-            if not gradients:
-                return losses_alone(graph)
-            return derivatives(graph, kind, probes, seed)
+            return derivatives(graph, kind, probes, seed) if gradients else losses_alone(graph)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
@@ -178,7 +182,8 @@ class Objective:
                 unused=set(leaves) if gradients and all_used else set(),
             ).filled(asked, said, self.ranks.size)
 
-        answers = collected(self.source, ask, asked, Draws(seed, first), _device(leaves), gather)
+        known = knowing_labels(ask, _asked_of(asked, tasks, watched), _device(leaves))
+        answers = collected(self.source, known, asked, Draws(seed, first), _device(leaves), gather)
         return self._evaluation(answers, leaves, tasks, skip, columns=columns and gradients)
 
     def _evaluation(
@@ -227,7 +232,7 @@ class Objective:
             known.accuracies if known.has_accuracy else None,
             sums,
             known.watched,
-            answers.updates,
+            read_updates(answers.passes),
             frozenset(answers.kinds),
             KnownOutputs(tuple(answers.outputs), known.losses, self.ranks),
         )
@@ -282,7 +287,8 @@ class Objective:
             return measured(graph, metrics)
 
         own, device = self.ranks.own(len(tasks)), _device(leaves)
-        rows = collected(self.source, ask, own, Draws(seed, first), device, list)
+        known = knowing_labels(ask, _asked_of(own, tasks), device)
+        rows = collected(self.source, known, own, Draws(seed, first), device, list)
         return shared(rows, metrics, len(tasks), self.ranks, device)
 
     def product(
@@ -322,12 +328,13 @@ class Objective:
 
         def weighted(pieces: Iterator[Tensor]) -> Tensor:
             """Return the sum of the products, weighted by task."""
-            total = torch.zeros_like(vector)
+            total, w = torch.zeros_like(vector), weights.tolist()
             for i, piece in zip(asked, pieces, strict=True):
-                total.add_(piece, alpha=float(weights[i]))
+                total.add_(piece, alpha=w[i])
             return total
 
-        total = collected(self.source, ask, asked, Draws(seed), vector.device, weighted)
+        known = knowing_labels(ask, _asked_of(asked, tasks), vector.device)
+        total = collected(self.source, known, asked, Draws(seed), vector.device, weighted)
         return self.ranks.summed_part(total)
 
     @property
@@ -352,6 +359,14 @@ class Objective:
             return features(function, params, tasks[i])
 
         return collected(self.source, ask, range(len(tasks)), Draws(seed), _device(params), list)
+
+
+def _asked_of(
+    indices: Sequence[int], tasks: Sequence[Any], watched: Sequence[Any] | None = None
+) -> list[Any]:
+    """Return the tasks of these numbers and, if there are some, their monitored parts."""
+    parts = [] if watched is None else [watched[i] for i in indices if watched[i] is not None]
+    return [*(tasks[i] for i in indices), *parts]
 
 
 def _device(params: Params) -> torch.device:

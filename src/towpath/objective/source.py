@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from towpath.data.episode import Episode
+from towpath.data.episode import Episode, parts
 from towpath.distributed.torchrun import ranks_of_this_machine
 from towpath.learners import Learner
 from towpath.losses import Losses, LossLike, OneLoss, losses_of
@@ -43,8 +43,8 @@ class TaskSource(Protocol):
         """Return the task function for seeded evaluation, one task after the other."""
         ...
 
-    def part(self, task: Any, share: float) -> Any:
-        """Return the task with a share of its query set."""
+    def parts(self, tasks: Sequence[Any], share: float) -> list[Any]:
+        """Return each task with a share of its query set."""
         ...
 
     @property
@@ -91,9 +91,9 @@ class LearnerTasks:
         """Return a task function that adapts anew for an episode and for its part."""
         return EpisodeFunction(self.learner, shares=False)
 
-    def part(self, task: Any, share: float) -> Any:
-        """Return the episode with a share of its query set."""
-        return episode_part(task, share)
+    def parts(self, tasks: Sequence[Any], share: float) -> list[Any]:
+        """Return each episode with a share of its query set."""
+        return episode_parts(tasks, share)
 
     @property
     def embeds(self) -> bool:
@@ -159,20 +159,23 @@ class FunctionTasks:
         """Return the user's function, which keeps no state between tasks."""
         return self.function
 
-    def part(self, task: Any, share: float) -> Any:
-        """Return a part of the task, by the user's `part` function or, for episodes, by default."""
-        return episode_part(task, share) if self._part is None else self._part(task, share)
+    def parts(self, tasks: Sequence[Any], share: float) -> list[Any]:
+        """Return parts of the tasks, by the user's `part` function or, of episodes, by default."""
+        if self._part is None:
+            return episode_parts(tasks, share)
+        return [self._part(task, share) for task in tasks]
 
 
-def episode_part(task: Any, share: float) -> Episode:
-    """Return an episode with a share of its query set; raise a ValueError for other tasks."""
-    if isinstance(task, Episode):
-        return task.part(share)
-    raise ValueError(
-        f"Planning on a part of the query set found a task of type {type(task).__name__}; "
-        "expected a tp.Episode, or an objective that knows its parts. Pass "
-        "tp.Objective.from_function(fn, part=...) or plan with query_share=1."
-    )
+def episode_parts(tasks: Sequence[Any], share: float) -> list[Any]:
+    """Return episodes with a share of their query sets; raise a ValueError for other tasks."""
+    for task in tasks:
+        if not isinstance(task, Episode):
+            raise ValueError(
+                f"Planning on a part of the query set found a task of type {type(task).__name__}; "
+                "expected a tp.Episode, or an objective that knows its parts. Pass "
+                "tp.Objective.from_function(fn, part=...) or plan with query_share=1."
+            )
+    return list(parts(tasks, share))
 
 
 def _default_workers(learner: Learner) -> int:

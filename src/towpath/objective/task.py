@@ -17,7 +17,7 @@ from towpath.curvature.hutchinson import hutchinson
 from towpath.data.episode import Episode
 from towpath.learners import Learner
 from towpath.learners.compiled import compiled_graphs_told
-from towpath.learners.statistics import StatisticsUpdate, noted_updates
+from towpath.learners.statistics import LayerPass, noted_passes
 from towpath.losses import Loss, Losses, Result
 from towpath.metrics import hits
 from towpath.objective.draws import seed_generators
@@ -42,27 +42,26 @@ class Graph:
     logarithm of their mean probabilities"""
     targets: Tensor | None
     """targets of the predictions; None where the function computed the loss itself"""
+    counted: "Counted | None"
+    """the predictions `[Q, ways]` and targets that metrics are computed of, if any are known"""
     loss: Tensor
     accuracy: Tensor | None
     watched: Tensor | None = None
     """loss on the monitored part of the query set, if any; without a graph"""
-    updates: Sequence[StatisticsUpdate] = ()
-    """what the task's passes add to running statistics, in their order"""
-
-    def counted(self) -> tuple[Tensor, Tensor] | tuple[None, None]:
-        """Return the predictions `[Q, ways]` and their targets, if metrics of them are known.
-
-        Samples of classes that do not count, such as those with an ignored label, are left out.
-        The targets of a classification may be class probabilities, of which none is known, and
-        those of a loss of the user's may be anything.
-        """
-        return counted(self.result.loss, self.predictions, self.targets)
+    passes: Sequence[LayerPass] = ()
+    """what the task's passes did to running statistics, in their order"""
 
 
-def counted(
-    kind: Loss | None, predictions: Tensor, targets: Tensor | None
-) -> tuple[Tensor, Tensor] | tuple[None, None]:
-    """Return the predictions and targets that metrics are computed of, see `Graph.counted`.
+Counted = tuple[Tensor, Tensor]
+"""predictions `[n, ways]` and the targets of the same samples"""
+
+
+def counted(kind: Loss | None, predictions: Tensor, targets: Tensor | None) -> Counted | None:
+    """Return the predictions and targets that metrics are computed of; None if none are known.
+
+    Samples of classes that do not count, such as those with an ignored label, are left out. The
+    targets of a classification may be class probabilities, of which no metric is known, and those
+    of a loss of the user's may be anything.
 
     Args:
         kind: the loss between outputs and targets, if it is known.
@@ -70,14 +69,14 @@ def counted(
         targets: their targets, if there are any.
     """
     if kind is None or targets is None or not (kind.classifies or kind.regresses):
-        return None, None
+        return None
     if kind.classifies == targets.is_floating_point():
-        return None, None
+        return None
     if kind.classifies:
         return kind.counted(predictions, targets)
     rows = kind.rows(predictions)
     # a loss may have more outputs than targets, such as a mean and a variance
-    return (rows, targets) if rows.numel() == targets.numel() else (None, None)
+    return (rows, targets) if rows.numel() == targets.numel() else None
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class TaskSaid:
     curvature: CurvatureUsed = CurvatureUsed.NONE
     """the kind of curvature that `h` is, and why"""
     watched: Tensor | None = None
-    updates: Sequence[StatisticsUpdate] = ()
+    passes: Sequence[LayerPass] = ()
     outputs: "TaskOutputs | None" = None
     """what the evidence of the task's labels is computed of, if somebody asks for it"""
 
@@ -133,20 +132,21 @@ class TaskOutputs:
     kind: Loss | None
     predictions: Tensor
     targets: Tensor | None
+    counted: Counted | None
+    """those that metrics are computed of"""
 
     @classmethod
     def of(cls, graph: Graph) -> "TaskOutputs":
         """Return those of a forward pass."""
-        return cls(graph.result.loss, graph.predictions, graph.targets)
+        return cls(graph.result.loss, graph.predictions, graph.targets, graph.counted)
 
-    def counted(self) -> tuple[Tensor, Tensor] | None:
+    def telling(self) -> Counted | None:
         """Return what evidence is computed of; None where nothing is known."""
         if self.kind is not None and self.targets is not None:
             found = self.kind.natural(self.predictions, self.targets)
             if found is not None:
                 return found
-        rows, targets = counted(self.kind, self.predictions, self.targets)
-        return None if rows is None or targets is None else (rows, targets)
+        return self.counted
 
 
 def forward(
@@ -172,11 +172,11 @@ def forward(
     watched = None
     try:
         if part is not None and isinstance(function, EpisodeFunction) and function.shares:
-            with noted_updates() as updates:
+            with noted_passes() as passes:
                 predicted, seen = function.with_part(leaves, task, part)
             watched = seen.in_precision_of(leaves).loss()
         else:
-            with noted_updates() as updates:
+            with noted_passes() as passes:
                 predicted = _predicted(function, losses, leaves, task)
             untangle()
             if part is not None:
@@ -192,16 +192,25 @@ def forward(
         error.add_note(f"towpath: raised by task {index} of the mini-batch")
         raise
     result, predictions = predicted.rows_of_draws(), predicted.predictions()
-    accuracy = _accuracy(predicted, predictions, loss.dtype)
-    return Graph(leaves, result, predictions, predicted.targets, loss, accuracy, watched, updates)
+    known = counted(predicted.kind, predictions, predicted.targets)
+    return Graph(
+        leaves,
+        result,
+        predictions,
+        predicted.targets,
+        known,
+        loss,
+        _accuracy(predicted.kind, known, loss.dtype),
+        watched,
+        passes,
+    )
 
 
-def _accuracy(predicted: Predicted, predictions: Tensor, dtype: torch.dtype) -> Tensor | None:
+def _accuracy(kind: Loss | None, known: Counted | None, dtype: torch.dtype) -> Tensor | None:
     """Return the accuracy of a task with labels, NaN if none counts; None for any other task."""
-    kind, targets = predicted.kind, predicted.targets
-    if kind is None or targets is None or not kind.classifies or targets.is_floating_point():
+    if kind is None or known is None or not kind.classifies:
         return None
-    return hits(*kind.counted(predictions, targets)).to(dtype).mean()
+    return hits(*known).to(dtype).mean()
 
 
 @torch.no_grad()
@@ -263,7 +272,7 @@ def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) 
         used=frozenset(name for name, piece in names if piece is not None),
         curvature=used,
         watched=graph.watched,
-        updates=graph.updates,
+        passes=graph.passes,
         outputs=TaskOutputs.of(graph),
     )
 

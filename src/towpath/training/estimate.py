@@ -157,7 +157,7 @@ def _training_seconds(setup: Setup, work: WindowWork) -> tuple[float, float]:
         sketched = _usual(lambda b: objective.evaluate(params, b, curvature=sketch), batches)
         seconds += max(0.0, sketched - whole) * work.sketches
     if work.parts:
-        parts = [[objective.part(task, work.part_share) for task in b] for b in batches]
+        parts = [objective.parts(b, work.part_share) for b in batches]
         seconds += work.parts * _usual(lambda b: objective.evaluate(params, b), parts)
     return whole, seconds
 

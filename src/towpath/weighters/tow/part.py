@@ -165,5 +165,5 @@ def view_of(
     """
     if share >= 1:
         return WholeView(window)
-    parts = [[objective.part(task, share) for task in batch] for batch in window]
+    parts = [objective.parts(batch, share) for batch in window]
     return PartView(window, parts, share, range(1, 1 + coasting))
