@@ -130,7 +130,8 @@ def _cells(row: Row, outcome: Outcome, page: Written) -> list[str]:
     oracle = "-"
     if outcome.oracle:
         oracle = f"{over_trainings(list(outcome.oracle.values()))}"
-        oracle += "" if share is None else f" ({100 * share:.0f}%)"
+        # a share of next to nothing says nothing, so it is shown where it is what is required
+        oracle += "" if share is None or row.share is None else f" ({100 * share:.0f}%)"
     rival = "-"
     if behind is not None:
         name, gap = behind
