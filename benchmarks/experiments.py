@@ -296,6 +296,17 @@ EXPERIMENTS |= {
         weighters=f"{JUDGED},oracle",
     ),
 }
+_FLIPPED = {"episodes.noise_kind": "flip"}
+for _name, _about, _settings in (
+    ("flip-60", "labels flip with probability 0.6", {"episodes.flip_probability": "0.6"}),
+    ("flip-80", "labels flip with probability 0.8", {"episodes.flip_probability": "0.8"}),
+    ("images", "40 per cent of the images lie in wrong classes", {"episodes.noise_kind": "images"}),
+    ("classes", "40 per cent of the classes are mixed up", {"episodes.noise_kind": "classes"}),
+):
+    _tasks = "40 per cent of the tasks: " if "flip" in _name else ""
+    EXPERIMENTS[f"trust-{_name}"] = replace(
+        _trust, about=_tasks + _about, overrides=noise(0.4, **{**_FLIPPED, **_settings})
+    )
 for _family in ("NVS", "TOX21", "ATG", "BSK"):
     for _share, _suffix in ((0.0, ""), (0.4, "-noise")):
         EXPERIMENTS[f"trust-toxcast-{_family.lower()}{_suffix}"] = Experiment(
@@ -361,6 +372,31 @@ for _name, _about, _overrides in (
         400,
         f"how much of its weight should a wrong task keep? {_about}, 40 per cent wrong query "
         "labels",
+        seeds="7,8",
+        overrides=_overrides,
+    )
+OPTIONS = {
+    "exploitation": ("concentration", (1.05, 1.2, 2, 5)),
+    "trim": ("keep", (0.5, 0.6, 0.7, 0.8)),
+    "mixture": ("window", (50, 100, 200, 400)),
+    "above-chance": ("margin", (0, 1, 2, 3)),
+    "opus": ("tau", (0.5, 1, 2, 4)),
+    "mwl-maml": ("rounds", (1, 3, 5, 10)),
+    "doge": ("rate", (0.1, 0.25, 0.5, 1)),
+    "tow-targets": ("spread", (1, 1.5, 2, 3)),
+}
+"""the main option of each rule of `referee` that has one, and four settings of it"""
+for _name, _about, _overrides in (
+    ("40", "40 per cent wrong query labels", noise(0.4)),
+    ("0", "no wrong labels", noise(0.0)),
+    ("zipf", "Zipf alphabets", ZIPF),
+):
+    EXPERIMENTS[f"tuning-rules-{_name}"] = Experiment(
+        "omniglot-noise",
+        "uniform,"
+        + ",".join(f"{rule}:{key}={v}" for rule, (key, values) in OPTIONS.items() for v in values),
+        400,
+        f"equal tuning: four settings of every rule's main option, {_about}",
         seeds="7,8",
         overrides=_overrides,
     )

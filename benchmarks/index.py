@@ -68,6 +68,7 @@ def index() -> None:
     for name, about in TABLES.items():
         if (DOCS / f"{name}.md").is_file():
             lines.append(f"| [{name}]({name}.md) | {about} | | | |")
+    lines += ["", *_not_run(set(pages))]
     if long:
         lines += ["", HOW_TO_READ + long.rstrip()]
     (DOCS / "README.md").write_text("\n".join(lines) + "\n")
@@ -77,6 +78,24 @@ def index() -> None:
     ]
     if all(columns):
         _readme(columns)
+
+
+def _not_run(pages: set[str]) -> list[str]:
+    """Return the experiments that are written down and have no page; parts of one are one line."""
+    by_about: dict[str, list[str]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        if name not in pages:
+            by_about.setdefault(experiment.about, []).append(f"`{name}`")
+    if not by_about:
+        return []
+    head = "Written down and not run yet (two cores; `python -m benchmarks.evidence list` has the "
+    return [
+        "## Not run yet",
+        "",
+        head + "commands):",
+        "",
+        *(f"- {', '.join(names)}: {about}" for about, names in by_about.items()),
+    ]
 
 
 def _rows(done: Written, test: str) -> list[str]:
