@@ -127,6 +127,6 @@ def test_the_papers_table_stands_only_where_it_is_rerun_and_says_what_differs():
     for page in (ROOT / "docs" / "results").glob("*.md"):
         text = page.read_text(encoding="utf-8")
         if "accuracy in the paper" in text:
-            assert page.stem in ("paper-maml", "paper-protonet")
+            assert page.stem in ("paper-maml", "paper-protonet", "length-maml", "length-protonet")
             assert "not that setting: " in text
             assert "training.steps" in text
