@@ -311,7 +311,7 @@ for _family in ("NVS", "TOX21", "ATG", "BSK"):
     for _share, _suffix in ((0.0, ""), (0.4, "-noise")):
         EXPERIMENTS[f"trust-toxcast-{_family.lower()}{_suffix}"] = Experiment(
             "toxcast-family",
-            JUDGED,
+            f"{JUDGED},oracle" if _share else JUDGED,
             400,
             f"assays of all families but {_family}, tested on it"
             + (", 40 per cent of the training tasks mislabelled" if _share else ""),
