@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from tests.learners.tasks import classification, regression
 from towpath.backbones import MLP, Conv4
 from towpath.learners import ProtoMAML, ProtoNet
+from towpath.learners.prototypes import prototypes
 
 
 def class_means(features: Tensor, labels: Tensor) -> Tensor:
@@ -113,3 +114,13 @@ def test_impossible_support_sets_are_refused_with_the_remedy(learner):
         learner.adapt(params, task.support_x, nn.functional.one_hot(task.support_y))
     with pytest.raises(ValueError, match=r"Found the support label -1; expected labels 0..ways-1"):
         learner.adapt(params, task.support_x, task.support_y - 1)
+
+
+def test_labels_that_were_never_numbered_from_0_are_told_in_a_short_sentence():
+    labels = torch.tensor([0, 2, 10**12])
+    with pytest.raises(ValueError, match="no support sample of the classes") as told:
+        prototypes(torch.zeros(3, 2), labels)
+    assert "[1, 3, 4, 5, 6, 7, 8, 9, 10, 11] and 999,999,999,988 more" in str(told.value)
+    assert "each of the 1,000,000,000,001 classes" in str(told.value)
+    with pytest.raises(ValueError, match=r"classes \[0, 2\]; .* of the 4 classes"):
+        prototypes(torch.zeros(2, 2), torch.tensor([1, 3]))

@@ -31,6 +31,7 @@ def test_labels_are_found_in_episodes_and_in_tasks_of_the_users():
         "task",
         (x, x[:, 0]),
         (y[None], y[:0], torch.arange(MOST + 1)),
+        {"x": x, "neighbours": y.to_sparse()},
     ):
         assert same(other, [])
 

@@ -5,6 +5,9 @@ from torch import Tensor
 
 from towpath.losses.label_range import label_range
 
+SHOWN = 10
+"""classes without a sample that a message names"""
+
 
 def prototypes(features: Tensor, labels: Tensor) -> Tensor:
     """Return the mean `[ways, D]` of `features [S, D]` over each label 0..ways-1."""
@@ -53,10 +56,26 @@ def checked_ways(labels: Tensor) -> int:
             "samples without a label."
         )
     if found.distinct <= found.most:
-        shots = torch.bincount(labels.long())  # [ways]
-        empty = (shots == 0).nonzero().flatten().tolist()
+        ways = found.most + 1
         raise ValueError(
-            f"Found no support sample of the classes {empty}; expected at least one of each of "
-            f"the {len(shots)} classes. Relabel the task's classes 0..ways-1 without gaps."
+            f"Found no support sample of the classes {_empty(labels, ways - found.distinct)}; "
+            f"expected at least one of each of the {ways:,} classes. Relabel the task's classes "
+            "0..ways-1 without gaps."
         )
     return found.most + 1
+
+
+def _empty(labels: Tensor, count: int) -> str:
+    """Return the first classes without a sample, and how many there are if those are not all.
+
+    Labels that were never numbered from 0, such as identifiers of a database, may leave out
+    millions of classes, so these are not counted one by one.
+
+    Args:
+        labels: the labels `[S]`, at least 0.
+        count: how many classes have no sample.
+    """
+    there = set(labels.tolist())
+    # among the first S + SHOWN numbers at least SHOWN are no label
+    first = [c for c in range(len(labels) + SHOWN) if c not in there][: min(count, SHOWN)]
+    return f"{first}" if count <= SHOWN else f"{first} and {count - SHOWN:,} more"

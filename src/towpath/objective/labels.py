@@ -58,4 +58,5 @@ def labels_of(task: Any) -> Iterator[Tensor]:
 
 def _may_be_labels(tensor: Tensor) -> bool:
     whole = tensor.dtype in (torch.int64, torch.uint8)  # those that losses take
-    return whole and tensor.ndim == 1 and 0 < len(tensor) <= MOST
+    plain = tensor.layout == torch.strided  # a sparse vector cannot be sorted
+    return whole and plain and tensor.ndim == 1 and 0 < len(tensor) <= MOST

@@ -34,6 +34,8 @@ def test_the_last_heat_of_a_run_is_the_first_or_a_later_one_that_ends_in_its_fir
     assert schedule.last_end(2000, 5) == 660
     assert schedule.last_end(400, 7) == 161 + 21  # heats begin and end with windows
     assert schedule.last_end(82, 7) == 84  # with a last window of five
+    assert schedule.last_end(440, 50) == 100, "in windows of fifty the second would end at 250"
+    assert schedule.last_end(500, 50) == 250
     at_once = Schedule(0, 4.0, 10)  # later heats are counted from the end of the first
     assert [at_once.begins(heats) for heats in range(3)] == [0, 40, 160]
     assert at_once.last_end(32, 5) == 10

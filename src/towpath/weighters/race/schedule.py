@@ -52,9 +52,12 @@ class Schedule:
         ended, heats = 0, 0
         while True:
             begins = max(ended, T * -(-self.begins(heats) // T))
-            if begins + self.lasts(heats) > (EARLY if heats else 1.0) * steps:
+            ends = begins + T * -(-self.lasts(heats) // T)
+            # the last window of a run may be shorter than T, so the first heat may just fit
+            too_late = ends > EARLY * steps if heats else begins + self.lasts(0) > steps
+            if too_late:
                 return ended
-            ended = begins + T * -(-self.lasts(heats) // T)
+            ended = ends
             heats += 1
 
     def lasts(self, heats: int) -> int:

@@ -109,7 +109,7 @@ class Evidence(MiniBatchWeighter):
         remembered = self.watch(batch, state)
         keep = self._kept(batch, np.array(remembered["evidence"], dtype=np.float64))
         w = keep * self._among(batch, keep)
-        # where less than one task is right, what is left is not blown up to a whole step
+        # where less than one task is kept, what is left is not blown up to a whole step
         return torch.from_numpy(w / w.sum() * min(float(keep.sum()), 1.0)), remembered
 
     def _kept(self, batch: MiniBatch, seen: Array) -> Array:
