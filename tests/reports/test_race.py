@@ -19,7 +19,7 @@ from towpath.weighters.race.record import RaceRecord
 from towpath.weighters.race.standing import Standing
 
 RULES = ["uniform", "mixture:warmup=2", "exploitation", "opus"]
-RACE = {"name": "race", "rules": RULES, "first": 6, "length": 10, "looks": 5, "deals": 2}
+RACE = {"name": "race", "rules": RULES, "first": 2, "length": 8, "looks": 4, "deals": 2}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_picture_shows_every_arm_and_the_table_every_decision(study):
     assert [row[1] for row in rows] == [race.decision() for race in decisions]
     assert [row[2] for row in rows] == [race.reason() for race in decisions]
     ends = [row[0] for row in rows if "leads" in row[1]]
-    assert ends == ["16", "30"], "the steps at which the heats ended"
+    assert ends == ["10", "14"], "the steps at which the heats ended"
     assert not re.search("nan|inf", svg)
 
 
