@@ -21,8 +21,7 @@ ALL = (
     "learners",
     "planner",
     "every_window",
-    "fidelity",
-    "slopes",
+    "growth",
     "memory",
     "data",
     "weighters",
@@ -33,8 +32,9 @@ ALL = (
     "features",
 )
 HELP = ("-h", "--help")
-BY_NAME = ("why", "equal_time")
-"""those that belong to a page of docs/results, and run only when they are named"""
+BY_NAME = ("why", "equal_time", "fidelity")
+"""those that belong to a page of docs/results or to the choice of a preset, and run only when they
+are named"""
 PAGE = RESULTS / "page.md"
 
 

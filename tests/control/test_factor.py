@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.oracles.compare import assert_close
-from towpath.control.factor import factorise
+from towpath.control.factor import MANY, factorise, largest_eigenvalue
 
 
 def matrix(*eigenvalues):
@@ -53,3 +53,12 @@ def test_an_indefinite_matrix_gets_the_first_shift_of_the_ladder_that_is_enough(
 )
 def test_a_matrix_beyond_repair_gives_none(Q):
     assert factorise(Q) is None
+
+
+@pytest.mark.parametrize("n", [3, MANY, MANY + 1, 3 * MANY])
+def test_the_largest_eigenvalue_is_that_of_the_whole_spectrum(n):
+    generator = torch.Generator().manual_seed(n)
+    F = torch.randn(n, n // 3, generator=generator, dtype=torch.float64)
+    H = F @ F.T
+    assert largest_eigenvalue(H) == pytest.approx(float(torch.linalg.eigvalsh(H)[-1]), rel=1e-12)
+    assert largest_eigenvalue(torch.zeros_like(H)) == 0.0

@@ -12,6 +12,17 @@ from towpath.control.quadratic import project_simplex, solve
 seeded = settings(max_examples=80, deadline=None, derandomize=True)
 
 
+@pytest.fixture(
+    autouse=True, params=[False, True], ids=["from the base", "from a guess"], scope="module"
+)
+def guessing(request):
+    """Small programmes are solved from the base; here they are solved from a guess, too."""
+    many = quadratic.MANY
+    quadratic.MANY = 0 if request.param else many
+    yield request.param
+    quadratic.MANY = many
+
+
 def problem(seed, blocks, M, rank, pull, spread=0.0, on_boundary=False):
     """H of the given rank plus the identity, scaled by 10^(+-spread); a gradient; a base."""
     rng = np.random.default_rng(seed)
@@ -205,6 +216,7 @@ def test_a_solution_says_where_the_iterations_ran_out(monkeypatch):
     H, g, base = problem(0, 2, 6, 4, 10.0)
     best = solve(H, g, base, 6)
     assert best.finished
+    monkeypatch.setattr(quadratic, "PIVOTS", 0)
     monkeypatch.setattr(quadratic, "LIMIT", 2)
     monkeypatch.setattr(quadratic, "LIMIT_A_WEIGHT", 0)
     cut = solve(H, g, base, 6)
@@ -215,3 +227,40 @@ def test_a_solution_says_where_the_iterations_ran_out(monkeypatch):
 
     assert value(best.w) < value(cut.w) <= 0.0
     np.testing.assert_allclose(cut.w.reshape(2, 6).sum(1), 1.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("block", [None, 20])
+def test_many_weights_take_few_factorisations(monkeypatch, guessing, block):
+    H, g, base = problem(3, 10, 20, 50, 3.0)
+    steps = []
+    inner = quadratic._equality_step
+    monkeypatch.setattr(
+        quadratic, "_equality_step", lambda *given: steps.append(1) or inner(*given)
+    )
+    solution = solve(H, g, base, block)
+    bound = int((solution.w == 0).sum())
+    assert solution.finished
+    assert bound > 60
+    assert len(steps) < 20  # one for each weight at the bound, and more, without a guess
+    monkeypatch.setattr(quadratic, "MANY", 10**6)
+    slow = solve(H, g, base, block)
+    assert len(steps) > bound
+    np.testing.assert_allclose(solution.w, slow.w, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [None, 20])
+def test_a_guess_that_is_not_found_leaves_the_work_to_the_active_set(monkeypatch, block):
+    H, g, base = problem(4, 10, 20, 50, 3.0)
+    best = solve(H, g, base, block)
+    monkeypatch.setattr(quadratic, "PIVOTS", 1)
+    np.testing.assert_allclose(solve(H, g, base, block).w, best.w, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [None, 6])
+def test_a_guess_changes_single_weights_where_changing_many_does_not_help(monkeypatch, block):
+    monkeypatch.setattr(quadratic, "PATIENCE", 0)
+    for seed in range(40):
+        H, g, base = problem(seed, 5, 6, 30, 10.0, spread=1.0)
+        guess = quadratic._guess(H, g, base, block, np.zeros(30, dtype=bool))
+        if guess is not None:
+            assert gap(H, g, base, np.maximum(guess, 0.0), block) <= 1e-9

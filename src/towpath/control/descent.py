@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from towpath.control.condensed import condense
-from towpath.control.factor import factorise
+from towpath.control.factor import factorise, largest_eigenvalue
 from towpath.control.prior import ActionPrior
 from towpath.control.quadratic import Programme, Solution
 from towpath.control.stage import Model
@@ -152,6 +152,6 @@ def constrained(
         theta=float(g @ d),
         curvature=float(d @ H @ d),
         stationarity=float((u.reshape(T, M) - nearest).abs().max()),
-        curvature_ratio=float(torch.linalg.eigvalsh(H_state)[-1]) / float(precisions.min()),
+        curvature_ratio=largest_eigenvalue(H_state) / float(precisions.min()),
         finished=solution.finished,
     )

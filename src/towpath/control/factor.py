@@ -1,11 +1,17 @@
-"""Cholesky factor of a small matrix, regularised where necessary; no explicit inverse is formed."""
+"""Cholesky factor of a matrix, regularised where necessary, and the largest eigenvalue of one.
+
+No explicit inverse is formed.
+"""
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 ATTEMPTS = 8
+MANY = 200
+"""the number of rows from which on one eigenvalue is found by products with a vector"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,3 +47,16 @@ def factorise(Q: Tensor) -> Factor | None:
             return Factor(S, rho)
         rho = start * 10.0**attempt
     return None
+
+
+def largest_eigenvalue(H: Tensor) -> float:
+    """Return the largest eigenvalue of a symmetric matrix, to the precision of its dtype."""
+    if len(H) <= MANY:
+        return float(torch.linalg.eigvalsh(H)[-1])
+    if not bool(H.any()):
+        return 0.0
+    from scipy.sparse.linalg import eigsh  # here: it would slow `import towpath`
+
+    start = np.random.default_rng(0).standard_normal(len(H))
+    found = eigsh(H.cpu().numpy(), k=1, which="LA", v0=start, return_eigenvectors=False)
+    return float(found[0])

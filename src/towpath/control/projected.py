@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from towpath.control.factor import largest_eigenvalue
 from towpath.control.quadratic import Programme, Solution
 
 Project = Callable[[Tensor, Tensor | None], Tensor]
@@ -31,7 +32,7 @@ def solve_projected(programme: Programme, project: Project) -> Solution:
     H, g = torch.from_numpy(programme.H), torch.from_numpy(programme.g)
     base = torch.from_numpy(programme.base)
     held = None if programme.held is None else torch.from_numpy(programme.held)
-    length = 1.0 / float(torch.linalg.eigvalsh(H)[-1])
+    length = 1.0 / largest_eigenvalue(H)
 
     def slope(w: Tensor) -> Tensor:
         """Return the gradient of the programme at the weights w."""

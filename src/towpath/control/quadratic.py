@@ -6,6 +6,10 @@
 Primal active set: every iterate is feasible, weights at the bound are exactly zero. With H positive
 definite the method ends at the only minimum, unless it runs out of iterations: the weights are
 feasible and better than the base then, but not the best.
+
+Each iteration factorises H, and about as many are needed as weights reach the bound. Where there
+are many weights the bounds are therefore guessed first, many at a time (block principal pivoting);
+the active-set method then starts from the guess and has little left to do.
 """
 
 from dataclasses import dataclass
@@ -18,6 +22,10 @@ Mask = npt.NDArray[np.bool_]
 REFINEMENTS = 3
 LIMIT, LIMIT_A_WEIGHT = 50, 20
 """the iteration limit: a constant, and a number for each weight"""
+MANY = 100
+"""the number of weights from which on the bounds are guessed first"""
+PIVOTS, PATIENCE = 60, 3
+"""how often a guess is changed at most, and how often in a row without having got better"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +62,12 @@ def solve(
         block: number of weights that sum to 1 together; None for `w >= 0` only.
         held: `[n]`, weights that are fixed at 0; at least one of each block must be free.
     """
-    w = base.copy()
-    fixed = np.zeros(len(w), dtype=bool) if held is None else held
+    fixed = np.zeros(len(base), dtype=bool) if held is None else held
+    guess = _guess(H, g, base, block, fixed) if len(base) > MANY else None
+    w = base.copy() if guess is None else guess
     active = (w <= 0.0) | fixed
     w[active] = 0.0
-    scale = float(np.abs(g).max(initial=0.0)) + float(np.abs(np.diag(H)).max())
-    tolerance = 1e-13 * scale
+    tolerance = _tolerance(H, g)
     best, released, full_steps = np.inf, 0, 0
     settled = np.zeros_like(active)  # released in vain: only rounding would move them
     finished = False
@@ -99,6 +107,50 @@ def solve(
         rows = w.reshape(-1, block)
         w = (rows / rows.sum(1, keepdims=True)).reshape(-1)
     return Solution(w, finished)
+
+
+def _guess(H: Array, g: Array, base: Array, block: int | None, fixed: Mask) -> Array | None:
+    """Return feasible weights that are the minimum or close to it; None if they were not found.
+
+    Weights at the bound and free weights change sides wherever their sign is wrong: all at once
+    while that helps, and one at a time where it does not.
+    """
+    active, tolerance = fixed.copy(), _tolerance(H, g)
+    fewest, patience = len(base) + 1, PATIENCE
+    for _ in range(PIVOTS):
+        w = _with_sums(np.where(active, 0.0, base), ~active, block)
+        residual, step = g + H @ (w - base), np.zeros_like(w)
+        step[~active], multipliers = _equality_step(H, residual, ~active, block)
+        w, slack = w + step, residual + H @ step - multipliers
+        below = ~active & (w < -1e-13 * float(np.abs(w).max()))
+        wrong = below | (active & ~fixed & (slack < -tolerance))
+        count = int(wrong.sum())
+        if count == 0:
+            return _with_sums(np.maximum(w, 0.0), ~active, block)
+        patience = PATIENCE if count < fewest else patience - 1
+        fewest = min(fewest, count)
+        if patience < 0:
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        active ^= wrong
+        if block is not None:  # each sum needs a free weight
+            rows, largest = active.reshape(-1, block), np.where(fixed, -np.inf, w)
+            emptied = np.flatnonzero(rows.all(1))
+            rows[emptied, largest.reshape(-1, block)[emptied].argmax(1)] = False
+    return None
+
+
+def _with_sums(w: Array, free: Mask, block: int | None) -> Array:
+    """Return weights whose free ones make up for what is missing in the sum of their block."""
+    if block is None:
+        return w
+    rows, free_rows = w.reshape(-1, block), free.reshape(-1, block)
+    missing = (1.0 - rows.sum(1)) / free_rows.sum(1)
+    return (rows + np.where(free_rows, missing[:, None], 0.0)).reshape(-1)
+
+
+def _tolerance(H: Array, g: Array) -> float:
+    """Return the size of a residual that is rounding."""
+    return 1e-13 * (float(np.abs(g).max(initial=0.0)) + float(np.abs(np.diag(H)).max()))
 
 
 def _equality_step(H: Array, residual: Array, free: Mask, block: int | None) -> tuple[Array, Array]:
