@@ -23,7 +23,7 @@ from benchmarks.equal_time import write_equal_time_page
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.gathering import Finished, adopt, gather
 from benchmarks.index import HEADLINE, PANELS, agreements, headline, index
-from benchmarks.results import draw, page
+from benchmarks.results import draw, page, supplement
 from benchmarks.trust_page import write_trust_page
 from benchmarks.written import DOCS, Written
 from towpath import data
@@ -72,8 +72,8 @@ def write(folder: Path, names: list[str]) -> None:
                 headline(done)
         else:
             adopt(name)
-        if (DOCS / f"{name}.json").is_file() and _gathers(name):
-            page(name)  # those of before runs were gathered stay as they are
+        if (DOCS / f"{name}.json").is_file():
+            (page if _gathers(name) else supplement)(name)
     agreements()
     write_any_shot_page()
     write_trust_page()

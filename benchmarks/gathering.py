@@ -3,7 +3,8 @@
 The file gathers runs: those of the folder at hand take the place of their like, and runs of earlier
 sessions or other machines stay, if they were made with the same settings. That is why it holds the
 score of every test task: differences are paired over runs that were never on one machine. It also
-holds what the page shows of the records (thinned), and the commit of each run.
+holds what the page shows of the records (thinned), and the commit of each run: `commit`, or
+`brought_by` where nobody noted with what it was made, only which commit added it.
 """
 
 import json

@@ -7,8 +7,7 @@ the page; otherwise those of an earlier session stay.
 import shlex
 import shutil
 import statistics
-from dataclasses import replace
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -83,22 +82,36 @@ def page(name: str) -> None:
     (DOCS / f"{name}.md").write_text("\n".join(lines))
 
 
+def supplement(name: str) -> None:
+    """Put the command of each row and the commits above the first table of an older page.
+
+    It shows figures that its JSON file has not kept, so all the rest of it stays as it is.
+    """
+    done, file = Written(name), DOCS / f"{name}.md"
+    text = file.read_text()
+    begin = text.index("\n```\n", text.index(done.content["command"])) + len("\n```\n")
+    added = ["", *_row_by_row(done), *_made_with(done), ""]
+    file.write_text(text[:begin] + "\n".join(added) + text[text.index("| weighter |") :])
+
+
 def _row_by_row(done: Written) -> list[str]:
     """Return a command for each row of the table, folded away: the baseline and that weighter."""
-    experiment, baseline = EXPERIMENTS[done.name], done.content["baseline"]
-    written = {label_of(weighter): weighter for weighter in experiment.weighters.split(",")}
+    command, baseline = shlex.split(done.content["command"]), done.content["baseline"]
+    weighters = command[command.index("--weighters") + 1].split(",")
+    if len(weighters) == 1:
+        return []  # the page's own command is that of its row
+    written = {label_of(weighter): weighter for weighter in weighters}
     lines = []
     for label, runs in done.runs.items():
-        if label != baseline and label in written:
-            row = replace(
-                experiment,
-                weighters=f"{written[baseline]},{written[label]}",
-                seeds=",".join(str(run["seed"]) for run in runs),
-            )
-            words = row.words(Path(f"{done.name}-{label}"))
-            lines.append(shlex.join(["towpath", *words]))
+        own = {
+            "--weighters": ",".join(dict.fromkeys([written[baseline], written[label]])),
+            "--seeds": ",".join(str(run["seed"]) for run in runs),
+            "--out": f"{done.name}-{label}",
+        }
+        words = [own.get(option, word) for option, word in pairwise(["", *command])]
+        lines.append(shlex.join(words))
     summary = "<details><summary>Each row by itself</summary>"
-    return [summary, "", "```bash", *lines, "```", "", "</details>", ""] if lines else []
+    return [summary, "", "```bash", *lines, "```", "", "</details>", ""]
 
 
 def _asked(done: Written) -> list[str]:
@@ -118,8 +131,19 @@ def _asked(done: Written) -> list[str]:
             "counted here, too.",
             "",
         ]
-    if done.commits:
-        lines += [f"The runs were made with commit {', '.join(done.commits)}.", ""]
+    return lines + _made_with(done)
+
+
+def _made_with(done: Written) -> list[str]:
+    """Return the commits of the runs; of older ones only that which brought them is known."""
+    made, brought = done.noted("commit"), done.noted("brought_by")
+    lines = [f"The runs were made with commit {', '.join(made)}.", ""] if made else []
+    if brought:
+        lines += [
+            f"{'Other' if made else 'The'} runs were made before commits were noted with them; "
+            f"they came with commit {', '.join(brought)}.",
+            "",
+        ]
     return lines
 
 

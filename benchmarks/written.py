@@ -36,10 +36,14 @@ class Written:
             for label in self.content["weighters"]
         }
 
-    @property
-    def commits(self) -> list[str]:
-        """The commits of the runs, oldest page entries first; empty for pages without them."""
-        found = dict.fromkeys(run.get("commit") for own in self.runs.values() for run in own)
+    def noted(self, key: str) -> list[str]:
+        """Return the commits that runs have under a key, oldest page entries first.
+
+        Args:
+            key: `commit`, with which a run was made, or `brought_by`, which added a run to the
+                repository that was made before commits were noted.
+        """
+        found = dict.fromkeys(run.get(key) for own in self.runs.values() for run in own)
         return [commit for commit in found if commit]
 
     def metric(self, test: str) -> Metric:

@@ -12,9 +12,13 @@ from benchmarks.any_shot import SHORT_FORM, rows
 from benchmarks.any_shot_page import write_any_shot_page
 from benchmarks.experiments import EXPERIMENTS
 
+from towpath.cli import compare
+from towpath.cli.main import main
 from towpath.recipes.reading import read_recipe
+from towpath.runs.comparison_spec import ComparisonSpec
 
 ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs/results").glob("*.json"))
 
 
 @pytest.fixture
@@ -33,27 +37,66 @@ def test_the_index_and_the_readme_s_table_are_those_of_the_pages(docs):
 
 
 def test_every_page_belongs_to_an_experiment_whose_command_it_shows():
-    for file in (ROOT / "docs/results").glob("*.json"):
+    for file in PAGES:
         assert file.stem in EXPERIMENTS
         command = json.loads(file.read_text())["command"]
         assert command in file.with_suffix(".md").read_text()
         assert f"--out {file.stem} " in command
 
 
-def test_a_page_has_a_command_for_each_row_of_its_table(docs):
-    results.page("trust-40")
-    text = (docs / "trust-40.md").read_text()
-    block = text.partition("<summary>Each row by itself</summary>")[2].partition("</details>")[0]
-    lines = [shlex.split(line) for line in block.splitlines() if line.startswith("towpath ")]
-    asked = {line[line.index("--weighters") + 1]: line for line in lines}
-    runs = json.loads((docs / "trust-40.json").read_text())["runs"]
-    others = {run["label"] for run in runs} - {"uniform"}
-    assert set(asked) == {f"uniform,{label}" for label in others}
-    own = asked["uniform,auto"]
-    assert own[own.index("--seeds") + 1] == "0,1,2,3,4"
-    assert own[own.index("--out") + 1] == "trust-40-auto"
-    rest = EXPERIMENTS["trust-40"].words(Path("trust-40"))
-    assert own[own.index("--training.steps") :] == rest[rest.index("--training.steps") :]
+@pytest.fixture
+def asked(monkeypatch):
+    """A function from a command to the comparison that `towpath compare` would begin."""
+    begun = []
+    monkeypatch.setattr(
+        compare,
+        "begin_comparing",
+        lambda *asked_for: begun.append(ComparisonSpec.new(*asked_for[:4])),
+    )
+    monkeypatch.setattr(compare, "go_on_comparing", lambda *_: None)
+
+    def read(command):
+        program, *words = shlex.split(command)
+        assert program == "towpath"
+        assert main(words) == 0
+        return begun.pop()
+
+    return read
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_a_page_has_a_command_for_each_row_of_its_table(file, asked):
+    """It is the page's own command, but for the baseline and one weighter, with its seeds."""
+    content, text = json.loads(file.read_text()), file.with_suffix(".md").read_text()
+    whole, *rows = [asked(line) for line in text.splitlines() if line.startswith("towpath ")]
+    base = content["baseline"]
+    seeds = {label: [] for label in content["weighters"]}
+    for run in content["runs"]:
+        seeds[run["label"]].append(run["seed"])
+    found = [([one.label for one in row.contestants], [*row.seeds]) for row in rows or [whole]]
+    assert found == [([*dict.fromkeys([base, label])], own) for label, own in seeds.items()]
+    assert [row.path.name for row in rows] in ([], [f"{file.stem}-{label}" for label in seeds])
+    for row in rows:
+        assert row.recipe == whole.recipe
+
+
+def test_an_older_page_gets_its_rows_and_commits_once_and_keeps_the_rest(docs):
+    file = docs / "noise-40.md"
+    before = file.read_text()
+    results.supplement("noise-40")
+    assert file.read_text() == before
+    added = before[before.index("<details>") : before.index("| weighter |")]
+    assert added.endswith("they came with commit 8cd143064f, 72af912af9.\n\n")
+    file.write_text(before.replace(added, ""))
+    results.supplement("noise-40")
+    assert file.read_text() == before
+
+
+def test_every_run_has_a_commit_that_its_page_names():
+    for file in PAGES:
+        text = file.with_suffix(".md").read_text()
+        for run in json.loads(file.read_text())["runs"]:
+            assert (run.get("commit") or run["brought_by"]) in text
 
 
 def test_the_readme_shows_three_settings_side_by_side_once_they_are_there(docs):
