@@ -23,6 +23,10 @@ from towpath.reports.sections.paper import TABLE_1
 from towpath.runs.comparison_spec import label_of
 
 PICTURES = ("curves", "weights")
+FOLDERS_OF_BIRDS = (
+    "The folders `birds-trusted` and `birds-others` are made by `python -m benchmarks.evidence run "
+    "RUNS domain-shift`, from the birds of CUB."
+)
 WITHOUT_PICTURES = ("time-", "knob-", "any-shot-")
 """short runs, whose curves say little, and runs of a setting that has curves on another page"""
 
@@ -41,7 +45,7 @@ def draw(done: Finished) -> None:
 def page(name: str) -> None:
     """Write the experiment's own page."""
     done = Written(name)
-    recipe = Recipe.of(done.content["settings"])
+    recipe = done.recipe
     seeds = ", ".join(map(str, done.content["seeds"]))
     lines = [
         f"# {done.name}",
@@ -143,8 +147,22 @@ def _made_with(done: Written) -> list[str]:
             f"{'Other' if made else 'The'} runs were made before commits were noted with them; "
             f"they came with commit {', '.join(brought)}.",
             "",
+            *_since(done),
         ]
     return lines
+
+
+def _since(done: Written) -> list[str]:
+    """Return in what the command means something else today than when older runs were made."""
+    experiment = EXPERIMENTS[done.name]
+    told = [str(one) for one in differences(experiment.read(), done.recipe)]
+    if any(label.partition(":")[0] == "tow" for label in done.runs):
+        told.append("`tow` with `acceptance=chance` (`tow:acceptance=strict` is what it was)")
+    folders = "birds-trusted" in done.content["command"]
+    return [
+        *([f"The same command has today: {'; '.join(told)}.", ""] if told else []),
+        *([FOLDERS_OF_BIRDS, ""] if folders else []),
+    ]
 
 
 def _table(done: Written, test: str) -> list[str]:

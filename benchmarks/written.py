@@ -10,6 +10,7 @@ from scipy.stats import t as student
 
 from benchmarks.experiments import EXPERIMENTS
 from towpath.metrics import Metric, metric_named
+from towpath.recipes.recipe import Recipe
 from towpath.runs.advice import corrected
 from towpath.runs.differences import PairedDifference
 
@@ -35,6 +36,11 @@ class Written:
             label: [run for run in runs if run["label"] == label]
             for label in self.content["weighters"]
         }
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the runs, but for weighter and seed."""
+        return Recipe.of(self.content["settings"])
 
     def noted(self, key: str) -> list[str]:
         """Return the commits that runs have under a key, oldest page entries first.

@@ -70,7 +70,7 @@ def test_a_page_has_a_command_for_each_row_of_its_table(file, asked):
     content, text = json.loads(file.read_text()), file.with_suffix(".md").read_text()
     whole, *rows = [asked(line) for line in text.splitlines() if line.startswith("towpath ")]
     base = content["baseline"]
-    seeds = {label: [] for label in content["weighters"]}
+    seeds: dict[str, list[str]] = {label: [] for label in content["weighters"]}
     for run in content["runs"]:
         seeds[run["label"]].append(run["seed"])
     found = [([one.label for one in row.contestants], [*row.seeds]) for row in rows or [whole]]
@@ -86,10 +86,22 @@ def test_an_older_page_gets_its_rows_and_commits_once_and_keeps_the_rest(docs):
     results.supplement("noise-40")
     assert file.read_text() == before
     added = before[before.index("<details>") : before.index("| weighter |")]
-    assert added.endswith("they came with commit 8cd143064f, 72af912af9.\n\n")
+    assert "they came with commit 8cd143064f, 72af912af9.\n\n" in added
+    assert added.endswith("(`tow:acceptance=strict` is what it was).\n\n")
     file.write_text(before.replace(added, ""))
     results.supplement("noise-40")
     assert file.read_text() == before
+
+
+def test_an_older_page_says_in_what_its_command_means_something_else_today():
+    """A page of today's settings says nothing."""
+    said = "The same command has today:"
+    clipped = (ROOT / "docs/results" / "any-shot-meta-sgd.md").read_text()
+    assert f"{said} optimizer.clip_value 3.0 instead of nothing." in clipped
+    assert said not in (ROOT / "docs/results" / "rivals-40.md").read_text()
+    assert (
+        "evidence run RUNS domain-shift" in (ROOT / "docs/results" / "domain-shift.md").read_text()
+    )
 
 
 def test_every_run_has_a_commit_that_its_page_names():
