@@ -30,6 +30,7 @@ from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.actions import ACTIONS, NormaliseKind
 from towpath.weighters.tow.checks import check_numbers, check_share, check_together
 from towpath.weighters.tow.cost import Cost, OwnTasks, TargetTasks
+from towpath.weighters.tow.heading import BetaOnTheWay, Heading
 from towpath.weighters.tow.nominal import (
     NOMINALS,
     Nominal,
@@ -40,7 +41,7 @@ from towpath.weighters.tow.nominal import (
     search_memory,
     steps_through,
 )
-from towpath.weighters.tow.part import left_out_of, view_of
+from towpath.weighters.tow.part import HEAVY, FirstView, left_out_of, view_of
 from towpath.weighters.tow.planning import Iterating, Solver, Staying, plan_window
 from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleKind
 from towpath.weighters.tow.problem import WindowProblem
@@ -213,11 +214,22 @@ class TOW:
             return AUTO_SHARE_WITH_TARGETS if targets else AUTO_SHARE
         return self.query_share
 
+    def heads(self, inertia: float, targets: bool) -> bool:
+        """Return whether nothing but the targets is evaluated before training.
+
+        It takes momentum, and a beta for each mini-batch, which its own gradients give.
+        """
+        own = self.beta == "auto" and self.scale == "mini-batch" and self.moments == "full"
+        return self.on_a_part and targets and own and inertia >= HEAVY
+
     def coasting(self, T: int, inertia: float, targets: bool) -> int:
         """Return how many mini-batches after the first a plan on a part does not evaluate.
 
-        It is 0 with targets, with frozen moments, or where beta follows from all gradients.
+        It is 0 with frozen moments, or where beta follows from all gradients; with targets it is 0
+        or, where the plan `heads`, all of them.
         """
+        if self.heads(inertia, targets):
+            return T - 1
         if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
             return 0
         return left_out_of(T, inertia)
@@ -271,11 +283,12 @@ class TOW:
         # before its first step an optimiser has no momentum to coast on
         inertia = start.optimizer.inertia if min(start.state.steps) > 0 else 0.0
         given = goals is not None
-        coasting = self.coasting(len(tasks), inertia, given)
+        heads = self.heads(inertia, given)
+        share, coasting = self.share(given), self.coasting(len(tasks), inertia, given)
         setting = Setting(
             objective,
             start,
-            view_of(objective, tasks, self.share(given), coasting),
+            FirstView(tasks) if heads else view_of(objective, tasks, share, coasting),
             self._cost(goals),
             self._modelling(),
             muted,
@@ -283,8 +296,12 @@ class TOW:
         )
         bounds = bounds_of(self.bounds)
         nominal = self._nominal(model, optimizer, goals, state)
-        problem, solver = WindowProblem(setting), self._solver(bounds, state)
-        return plan_window(problem, nominal, bounds, self._prior_choice(given), solver, began)
+        choice, solver = self._prior_choice(given), self._solver(bounds, state)
+        if heads and self.iterations > 0:
+            assert isinstance(bounds, Convex)
+            choice = BetaOnTheWay(self.mu, self.spread, self.scale, self.shrink != "none")
+            solver = Heading(bounds, choice)
+        return plan_window(WindowProblem(setting), nominal, bounds, choice, solver, began)
 
     def _nominal(
         self,

@@ -152,6 +152,36 @@ class PartView(View):
         return range(t % 2 if len(self.window[t]) > 1 else 0, len(self.window[t]), 2)
 
 
+@dataclass(frozen=True, eq=False)
+class FirstView(View):
+    """A view of the first mini-batch alone: planning evaluates the window's others in training."""
+
+    window: Sequence[Sequence[Any]]
+    share: float = field(default=1.0, init=False)
+    in_part: bool = field(default=False, init=False)
+
+    @property
+    def coasts(self) -> range:  # type: ignore[override]
+        """All mini-batches but the first."""
+        return range(1, len(self.window))
+
+    def trains(self, *, derivatives: bool) -> bool:
+        """Return whether the rollout is training: one that will be modelled is not."""
+        return not derivatives
+
+    def look(self, t: int, *, derivatives: bool, counts: bool) -> Look | None:  # noqa: ARG002
+        """Return the whole tasks, or None where a rollout that will be modelled coasts."""
+        return None if derivatives and t > 0 else Look(self.window[t])
+
+    def seen(self, t: int) -> Sequence[Any]:
+        """Return the tasks of mini-batch t with their whole query sets."""
+        return self.window[t]
+
+    def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:
+        """Return the losses of the mini-batch; none where it was not evaluated."""
+        return here.losses.double() if trains or t == 0 else here.losses.double()[:0]
+
+
 def view_of(
     objective: Objective, window: Sequence[Sequence[Any]], share: float, coasting: int
 ) -> View:
