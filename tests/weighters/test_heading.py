@@ -242,3 +242,23 @@ def test_before_the_optimisers_first_step_the_parts_are_looked_at():
     cold = tp.Adam(lr=RATE).init(params)
     plan = ALONE.plan(objective, params, cold, window, targets=aims())
     assert plan.part_evaluations == T - 1
+
+
+def test_first_parameters_that_are_few_have_no_costate(monkeypatch):
+    """The first convolution is 7 per cent of this small network; a real one is below 2."""
+    objective, params, window = longer()
+    targets, optimizer = aims(), warm(params)
+    monkeypatch.setattr("towpath.weighters.tow.part.FEW", 0.075)
+    plan = ALONE.plan(objective, params, optimizer, window, targets=targets)
+    monkeypatch.undo()
+    first, said = coasted(objective, optimizer, params, window, targets)
+    lam = costate(optimizer, params, window, said, first, after=1)
+    few = next(iter(params.values())).numel()
+    assert 0.02 < few / lam.shape[1] < 0.075
+    lam[:, :few] = 0.0
+    b = optimizer.dynamics.linearise(started(optimizer, params), first.mean(0)).b
+    g = first @ (b * lam).sum(0)
+    torch.testing.assert_close(plan.weights[0], weights_of(g, 0.5), rtol=1e-6, atol=1e-9)
+    whole = ALONE.plan(objective, params, optimizer, window, targets=targets)
+    assert not torch.equal(plan.weights, whole.weights)
+    assert cosine(centred(plan.weights), centred(whole.weights)) > 0.9

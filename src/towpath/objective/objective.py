@@ -125,7 +125,7 @@ class Objective:
         """The losses between the outputs and the targets of the tasks."""
         return self.source.losses
 
-    # Ten parameters because each is a question of its own, which most callers leave out.
+    # Eleven parameters because each is a question of its own, which most callers leave out.
     def evaluate(
         self,
         params: Params,
@@ -136,6 +136,7 @@ class Objective:
         columns: bool = False,
         skip: Collection[int] = (),
         all_used: bool = True,
+        without: Collection[str] = (),
         watched: Sequence[Any] | None = None,
         seed: int = 0,
         first: int = 0,
@@ -152,6 +153,8 @@ class Objective:
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
             all_used: whether a parameter that no task uses is an error, as it is where the
                 optimiser steps on these gradients (torch would skip it) but not in a cost.
+            without: parameters in which no gradient is computed: it is 0 there. The backward pass
+                ends where the first layers are among them.
             watched: for each task a part whose loss is monitored (one more pass), or None for 0.
             seed: seed of the tasks' own random draws, and of the sketch signs they share.
             first: number of the first task where these are a part of a list, for their draws.
@@ -169,7 +172,9 @@ class Objective:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
-            return derivatives(graph, kind, probes, seed) if gradients else losses_alone(graph)
+            if not gradients:
+                return losses_alone(graph)
+            return derivatives(graph, kind, probes, seed, without)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
@@ -179,7 +184,7 @@ class Objective:
                 gradients=P,
                 sums_of=None if curvature is None or kind == "none" else curvature.weights,
                 watched=watched is not None,
-                unused=set(leaves) if gradients and all_used else set(),
+                unused=set(leaves) - set(without) if gradients and all_used else set(),
             ).filled(asked, said, self.ranks.size)
 
         known = knowing_labels(ask, _asked_of(asked, tasks, watched), _device(leaves))

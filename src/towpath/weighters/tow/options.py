@@ -41,7 +41,7 @@ from towpath.weighters.tow.nominal import (
     search_memory,
     steps_through,
 )
-from towpath.weighters.tow.part import HEAVY, FirstView, left_out_of, view_of
+from towpath.weighters.tow.part import HEAVY, FirstView, left_out_of, put_aside, view_of
 from towpath.weighters.tow.planning import Iterating, Solver, Staying, plan_window
 from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleKind
 from towpath.weighters.tow.problem import WindowProblem
@@ -293,6 +293,7 @@ class TOW:
             self._modelling(),
             muted,
             seed,
+            put_aside(start.layout, start.optimizer) if self.on_a_part else frozenset(),
         )
         bounds = bounds_of(self.bounds)
         nominal = self._nominal(model, optimizer, goals, state)

@@ -15,10 +15,34 @@ from typing import Any
 from torch import Tensor
 
 from towpath.control import Work
+from towpath.dynamics import OptimiserState
+from towpath.flat import Layout
 from towpath.objective import Evaluation, Objective
 
 HEAVY = 0.5
 """momentum (Adam: beta1) from which on early losses hardly depend on a weight"""
+
+
+FEW = 0.02
+"""share of the coordinates that a costate may lack"""
+
+
+def put_aside(layout: Layout, optimizer: OptimiserState) -> frozenset[str]:
+    """Return the first parameters, as long as they are few: a costate can do without them.
+
+    Their gradient is the end of the backward pass, and where the first layer has the largest images
+    a third of its cost. Adam and its relatives move every coordinate by about as much, so that few
+    coordinates matter little; under other optimisers they may matter more, and none are left out.
+    """
+    if not any("sq" in name for name in optimizer.dynamics.slot_names):
+        return frozenset()
+    room, found = FEW * layout.total, []
+    for name, size in zip(layout.names, layout.sizes, strict=True):
+        room -= size
+        if room < 0:
+            break
+        found.append(name)
+    return frozenset(found)
 
 
 def left_out_of(T: int, inertia: float) -> int:
