@@ -49,7 +49,8 @@ class Step(Generic[Kept]):
     """whether the accepted trial is further from its prediction than chance explains, and no cost
     rejected a trial before it: its length was what was wrong then, not what is left to gain"""
     modelled: bool = False
-    """whether the accepted trial has derivatives"""
+    """whether the accepted trial has derivatives: if they were asked for and, where chance is known
+    of, the cost of no earlier trial was too high"""
 
 
 @dataclass(frozen=True)

@@ -148,13 +148,10 @@ class Objective:
             tasks: any number of tasks, at least one.
             curvature: the weighted sums of the tasks' diagonals to compute as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
-            columns: with several ranks, store the gradients of all tasks at the rank's own
-                coordinates, not those of its own tasks at all coordinates.
+            columns: with several ranks, store all tasks' gradients at the rank's own coordinates.
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
-            all_used: whether a parameter that no task uses is an error, as it is where the
-                optimiser steps on these gradients (torch would skip it) but not in a cost.
-            without: parameters in which no gradient is computed: it is 0 there. The backward pass
-                ends where the first layers are among them.
+            all_used: whether a parameter that no task uses is an error (torch would skip it).
+            without: parameters in which no gradient is computed, so that it is 0 there.
             watched: for each task a part whose loss is monitored (one more pass), or None for 0.
             seed: seed of the tasks' own random draws, and of the sketch signs they share.
             first: number of the first task where these are a part of a list, for their draws.
@@ -162,7 +159,6 @@ class Objective:
         if gradients:
             check_gradients_on()
         leaves = _leaves(params)
-        P = Layout.of(leaves).total if gradients else 0
         kind = "none" if curvature is None else curvature.kind
         probes = 1 if curvature is None else curvature.probes
         own = self.ranks.own(len(tasks))
@@ -172,16 +168,15 @@ class Objective:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
-            if not gradients:
-                return losses_alone(graph)
-            return derivatives(graph, kind, probes, seed, without)
+            wanted = (kind, probes, seed, without)
+            return derivatives(graph, *wanted) if gradients else losses_alone(graph)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
             return Answers(
                 rows=len(own),
                 leaves=leaves,
-                gradients=P,
+                gradients=Layout.of(leaves).total if gradients else 0,
                 sums_of=None if curvature is None or kind == "none" else curvature.weights,
                 watched=watched is not None,
                 unused=set(leaves) - set(without) if gradients and all_used else set(),

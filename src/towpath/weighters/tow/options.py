@@ -126,13 +126,14 @@ class TOW:
             off, a decrease may fall short of the promise by it, and the first search of a window
             begins at twice the step size with which that of the window before ended. A second
             iteration needs the curvature along the first trial, which is left out while second
-            iterations show nothing and trials come out as predicted. With either, a plan is never
-            worse than its nominal.
+            iterations show nothing and trials come out as predicted; none follows a trial that
+            cost too much. With either, a plan is never worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
             with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
-            momentum and a fixed beta, some mini-batches are not evaluated (see `coasting`).
+            momentum and a fixed beta, some mini-batches are not evaluated (see `coasting`); with
+            targets and a scale for each mini-batch, none but the first (see `heads`).
         wants_targets: whether training passes trusted tasks as `targets` (a plan of your own takes
             them either way).
         cost: None for the window's own tasks, or the targets' where there are any; or an object of
