@@ -37,6 +37,22 @@ def test_losses_and_gradients_are_those_of_torch(kind, loss):
         assert_close(ours.gradients[i], flat(grad(value)(parameters(), task)), 1e-13)
 
 
+@pytest.mark.parametrize("inner", KINDS)
+def test_gradients_that_are_not_asked_for_are_zero_and_the_others_as_ever(inner):
+    objective = tp.Objective.from_function(functions("mse")[inner], loss="mse")
+    (tasks,) = random_tasks(0, 3)
+    params = parameters()
+    first, *others = params
+    whole = objective.evaluate(params, tasks)
+    part = objective.evaluate(params, tasks, without={first})
+    few = params[first].numel()
+    assert torch.equal(part.losses, whole.losses)
+    assert not part.gradients[:, :few].any()
+    assert_close(part.gradients[:, few:], whole.gradients[:, few:], 1e-14)
+    assert whole.gradients[:, :few].any()
+    assert not objective.evaluate(params, tasks, without={first, *others}).gradients.any()
+
+
 @pytest.mark.parametrize("kind", CURVATURES)
 @pytest.mark.parametrize("inner", KINDS)
 def test_asking_for_curvature_changes_neither_losses_nor_gradients(kind, inner):

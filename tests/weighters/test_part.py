@@ -2,9 +2,11 @@
 
 import torch
 
+import towpath as tp
 from towpath.distributed.ranks import ALONE
+from towpath.flat import Layout
 from towpath.objective import Evaluation, Rows
-from towpath.weighters.tow.part import PartView, WholeView, left_out_of
+from towpath.weighters.tow.part import FirstView, PartView, WholeView, left_out_of, put_aside
 
 WINDOW = [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"], ["j", "k", "l"]]
 PARTS = [[task.upper() for task in batch] for batch in WINDOW]
@@ -61,3 +63,32 @@ def test_the_losses_of_watched_parts_stand_for_all():
 def test_with_momentum_a_quarter_is_left_out():
     assert [left_out_of(T, 0.9) for T in (1, 4, 5, 9, 20)] == [0, 0, 1, 2, 4]
     assert left_out_of(20, 0.4) == 0
+
+
+def test_a_view_of_the_first_mini_batch_coasts_over_the_others_until_training():
+    view = FirstView(WINDOW)
+    assert (view.share, view.in_part, view.coasts) == (1, False, range(1, 4))
+    assert view.trains(derivatives=False)
+    assert not view.trains(derivatives=True)
+    looks = [view.look(t, derivatives=True, counts=False) for t in range(4)]
+    assert [None if look is None else look.tasks for look in looks] == [WINDOW[0], None, None, None]
+    trained = [view.look(t, derivatives=False, counts=False) for t in range(4)]
+    assert [(look.tasks, look.watched) for look in trained if look] == [(b, None) for b in WINDOW]
+    here = answer([1.0, 2.0, 3.0])
+    assert view.counted(2, here, trains=True).tolist() == [1.0, 2.0, 3.0]
+    assert view.counted(2, here, trains=False).tolist() == []
+    assert view.seen(1) == WINDOW[1]
+
+
+def test_the_first_parameters_are_put_aside_if_they_are_few_and_the_optimiser_normalises():
+    params = {"a": torch.zeros(3), "b": torch.zeros(4), "c": torch.zeros(900), "d": torch.zeros(2)}
+    layout = Layout.of(params)
+
+    def aside(optimizer):
+        return put_aside(layout, optimizer.init(params))
+
+    assert aside(tp.Adam(lr=0.1)) == {"a", "b"}
+    assert aside(tp.RMSprop(lr=0.1)) == {"a", "b"}
+    assert aside(tp.SGD(lr=0.1, momentum=0.9)) == frozenset()
+    large = {"c": params["c"], "a": params["a"]}
+    assert put_aside(Layout.of(large), tp.Adam(lr=0.1).init(large)) == frozenset()

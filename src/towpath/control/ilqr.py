@@ -66,7 +66,7 @@ def ilqr(
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
     before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
     iteration after the first is not begun if chance would hide its decrease (`Search.hides`), or
-    if it was so unlikely that the accepted trial has no derivatives (`Search.prepares`).
+    if it was so unlikely that the accepted trial has no derivatives (`Step.modelled`).
 
     Args:
         problem: rolls policies out and models trajectories.
@@ -103,7 +103,7 @@ def ilqr(
             break
         current, noise = step.accepted, step.noise
         first = first or Outlook(step.eps, step.surprising)
-        if not modelled:
+        if not step.modelled:
             status = status if last else direction.ended(Status.NO_SIGNIFICANT_DECREASE)
             break
         search = search.after(1.0)

@@ -6,6 +6,7 @@ that falls short of the promise by no more than that error, and breaks a trial o
 it. No trial above the nominal is taken, whatever the error.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
@@ -45,7 +46,11 @@ class Step(Generic[Kept]):
     noise: float = 0.0
     """standard error of the last finished trial's difference, over its step size"""
     surprising: bool = False
-    """whether the accepted trial is further from its prediction than chance explains"""
+    """whether the accepted trial is further from its prediction than chance explains, and no cost
+    rejected a trial before it: its length was what was wrong then, not what is left to gain"""
+    modelled: bool = False
+    """whether the accepted trial has derivatives: if they were asked for and, where chance is known
+    of, the cost of no earlier trial was too high"""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,9 @@ class Search:
     error"""
     outlook: Outlook = Outlook()
     """what is known from the problem before this one"""
+    jumps: bool = False
+    """whether a rejected trial says which step sizes need not be tried (`_longest`): in iterations
+    after the first, which have less to gain"""
 
     @property
     def first(self) -> float:
@@ -77,8 +85,8 @@ class Search:
         return self.chance == 0.0 or self.outlook.further
 
     def after(self, eps: float) -> "Search":
-        """Return the search that follows one that ended at step size `eps`."""
-        return replace(self, outlook=replace(self.outlook, eps=eps))
+        """Return the search of the next iteration, which starts at step size `eps`."""
+        return replace(self, outlook=replace(self.outlook, eps=eps), jumps=True)
 
     def hides(self, direction: Direction, eps: float, noise: float) -> bool:
         """Return whether chance would hide the decrease that is predicted for a step size.
@@ -114,33 +122,56 @@ class Search:
             prior: the prior of the actions.
             slack: rounding error of the difference of two costs, which may hide a decrease.
             allows: whether an action is feasible.
-            derivatives: whether an accepted trial will be modelled.
+            derivatives: whether an accepted trial will be modelled. A search that knows of chance
+                models a trial only if the cost rejected none before it.
         """
         eps, work, trials, noise = self.first, Work(), 0, 0.0
+        wrong, skipped = False, 0
         for _ in range(self.max_trials + FREE_HALVINGS):
+            modelled = derivatives and not (wrong and self.chance > 0.0)
             candidate = problem.rollout(
                 direction.policy(eps),
-                derivatives=derivatives,
+                derivatives=modelled,
                 allows=allows,
                 goes_on=self._watching(current, prior),
             )
-            work = work + candidate.work
+            work, change = work + candidate.work, math.nan
             if candidate.feasible or candidate.work.any:
                 trials += 1
             if candidate.finite and candidate.feasible and candidate.complete:
                 found = difference(candidate, current, prior)
-                noise = found.error / eps
+                noise, change = found.error / eps, found.change
                 # the two sums as well, so that no rounding of them shows a plan above its nominal
                 lower = found.change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
                 if lower and found.change <= self._enough(eps * direction.theta, slack, found):
                     missed = abs(found.change + direction.predicted_decrease(eps))
-                    surprising = missed > self.chance * found.error
-                    return Step(candidate, eps, trials, work, noise, surprising)
-            if trials >= self.max_trials:
+                    surprising = missed > self.chance * found.error and not wrong
+                    return Step(candidate, eps, trials, work, noise, surprising, modelled)
+            if trials + skipped >= self.max_trials:
                 break
+            wrong = wrong or candidate.feasible  # not the bounds but the cost rejected it
             del candidate  # free its memory before the next trial is rolled out
+            longest = self._longest(eps, change, direction.theta)
             eps *= 0.5
+            while eps > longest and trials + skipped < self.max_trials - 1:
+                eps, skipped = 0.5 * eps, skipped + 1
         return Step(None, 0.0, trials, work, noise)
+
+    def _longest(self, eps: float, change: float, theta: float) -> float:
+        """Return the longest step size worth trying after a rejected one.
+
+        A search that `jumps` takes the parabola of slope theta through the rejected trial, on which
+        longer steps would be rejected as well.
+
+        Args:
+            eps: the rejected step size.
+            change: by how much the cost of its trial was above the nominal's; NaN if unknown.
+            theta: the slope of the cost at step size 0.
+        """
+        bend = change - eps * theta
+        if not self.jumps or not bend > 0.0:
+            return eps
+        return (1.0 - self.sufficient_decrease) * -theta * eps * (eps / bend)
 
     def _enough(self, promised: float, slack: float, found: Difference) -> float:
         """Return the largest change of the cost with which a trial is accepted."""

@@ -52,9 +52,9 @@ _MESSAGES = {
     ),
     Status.NO_SIGNIFICANT_DECREASE: (
         "What a further step predicts is below what a trial could show (its standard error over "
-        "the tasks, or rounding), so the weights that were reached are the plan; use "
-        "acceptance='strict' to follow it nevertheless, lower beta or raise the meta learning rate "
-        "for larger effects, or use float64 against rounding."
+        "the tasks, or rounding), or a trial cost more than predicted, so the weights that were "
+        "reached are the plan; use acceptance='strict' to go on nevertheless, lower beta or raise "
+        "the meta learning rate for larger effects, or use float64 against rounding."
     ),
     Status.NO_AGREEMENT: (
         "The two halves of the targets ask for opposite weights, so there is no evidence that "

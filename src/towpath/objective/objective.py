@@ -125,7 +125,7 @@ class Objective:
         """The losses between the outputs and the targets of the tasks."""
         return self.source.losses
 
-    # Ten parameters because each is a question of its own, which most callers leave out.
+    # Eleven parameters because each is a question of its own, which most callers leave out.
     def evaluate(
         self,
         params: Params,
@@ -136,6 +136,7 @@ class Objective:
         columns: bool = False,
         skip: Collection[int] = (),
         all_used: bool = True,
+        without: Collection[str] = (),
         watched: Sequence[Any] | None = None,
         seed: int = 0,
         first: int = 0,
@@ -147,11 +148,10 @@ class Objective:
             tasks: any number of tasks, at least one.
             curvature: the weighted sums of the tasks' diagonals to compute as well.
             gradients: False for the losses alone (gradients `[M, 0]`).
-            columns: with several ranks, store the gradients of all tasks at the rank's own
-                coordinates, not those of its own tasks at all coordinates.
+            columns: with several ranks, store all tasks' gradients at the rank's own coordinates.
             skip: indices of tasks that are left out: loss, gradient and curvature zero.
-            all_used: whether a parameter that no task uses is an error, as it is where the
-                optimiser steps on these gradients (torch would skip it) but not in a cost.
+            all_used: whether a parameter that no task uses is an error (torch would skip it).
+            without: parameters in which no gradient is computed, so that it is 0 there.
             watched: for each task a part whose loss is monitored (one more pass), or None for 0.
             seed: seed of the tasks' own random draws, and of the sketch signs they share.
             first: number of the first task where these are a part of a list, for their draws.
@@ -159,7 +159,6 @@ class Objective:
         if gradients:
             check_gradients_on()
         leaves = _leaves(params)
-        P = Layout.of(leaves).total if gradients else 0
         kind = "none" if curvature is None else curvature.kind
         probes = 1 if curvature is None else curvature.probes
         own = self.ranks.own(len(tasks))
@@ -169,17 +168,18 @@ class Objective:
             """Evaluate task i, with its derivatives if they are requested."""
             part = None if watched is None else watched[i]
             graph = forward(function, self.losses, leaves, tasks[i], i, drawn_from, part)
-            return derivatives(graph, kind, probes, seed) if gradients else losses_alone(graph)
+            wanted = (kind, probes, seed, without)
+            return derivatives(graph, *wanted) if gradients else losses_alone(graph)
 
         def gather(said: Iterator[TaskSaid]) -> Answers:
             """Collect the results of this rank's tasks."""
             return Answers(
                 rows=len(own),
                 leaves=leaves,
-                gradients=P,
+                gradients=Layout.of(leaves).total if gradients else 0,
                 sums_of=None if curvature is None or kind == "none" else curvature.weights,
                 watched=watched is not None,
-                unused=set(leaves) if gradients and all_used else set(),
+                unused=set(leaves) - set(without) if gradients and all_used else set(),
             ).filled(asked, said, self.ranks.size)
 
         known = knowing_labels(ask, _asked_of(asked, tasks, watched), _device(leaves))

@@ -4,7 +4,7 @@ The loss on a part of the task's query set can be monitored as well: it is compu
 adaptation and costs one more forward pass of the part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,7 +228,13 @@ def features(function: TaskFunction, params: Params, task: Any) -> Tensor:
 
 
 @compiled_graphs_told()
-def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) -> TaskSaid:
+def derivatives(
+    graph: Graph,
+    curvature: CurvatureKind,
+    probes: int,
+    seed: int,
+    without: Collection[str] = (),
+) -> TaskSaid:
     """Compute gradient and curvature from the graph of the forward pass.
 
     Args:
@@ -236,9 +242,11 @@ def derivatives(graph: Graph, curvature: CurvatureKind, probes: int, seed: int) 
         curvature: the kind of diagonal that is asked for, or "none".
         probes: the number of random draws of a sketched diagonal.
         seed: the seed of these draws.
+        without: parameters whose gradient is left out, and 0.
     """
     choice = choose(curvature, graph.result)
-    pieces = gradient_pieces(graph, keep=choice.kind != "none", twice=choice.kind == "hutchinson")
+    twice = choice.kind == "hutchinson"
+    pieces = gradient_pieces(graph, keep=choice.kind != "none", twice=twice, without=without)
     gradient = joined(pieces, graph.leaves)
     h: Tensor | None = None
     used = choice.used
@@ -292,17 +300,29 @@ def losses_alone(graph: Graph) -> TaskSaid:
 
 
 @compiled_graphs_told()
-def gradient_pieces(graph: Graph, *, keep: bool, twice: bool) -> Sequence[Tensor | None]:
-    """Return the loss's gradient in each leaf, or None for a leaf that it does not depend on."""
-    if not graph.loss.requires_grad:
+def gradient_pieces(
+    graph: Graph, *, keep: bool, twice: bool, without: Collection[str] = ()
+) -> Sequence[Tensor | None]:
+    """Return the loss's gradient in each leaf, or None for a leaf that it does not depend on.
+
+    Args:
+        graph: the graph of the forward pass.
+        keep: whether the graph will be used again.
+        twice: whether the gradient will be differentiated.
+        without: leaves whose gradient is not computed: None.
+    """
+    wanted = [name for name in graph.leaves if name not in without]
+    if not graph.loss.requires_grad or not wanted:
         return [None] * len(graph.leaves)
-    return torch.autograd.grad(
+    pieces = torch.autograd.grad(
         graph.loss,
-        list(graph.leaves.values()),
+        [graph.leaves[name] for name in wanted],
         retain_graph=keep or twice,
         create_graph=twice,
         allow_unused=True,
     )
+    found = dict(zip(wanted, pieces, strict=True))
+    return [found.get(name) for name in graph.leaves]
 
 
 def joined(pieces: Sequence[Tensor | None], leaves: Params) -> Tensor:

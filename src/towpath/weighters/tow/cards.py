@@ -51,10 +51,11 @@ TARGETS = Card(
     ),
 )
 TARGETS_FAST = Card(
-    formula="the same, as fast as `tow-fast`",
-    assumes="targets; a part of each query set says enough",
+    formula="the same, with the targets' costates along the optimiser's momentum and weights "
+    "from the training's own gradients",
+    assumes="targets; momentum",
     costs="little more than training and the targets",
-    fails="as `tow-targets`, and with few query images a class",
+    fails="as `tow-targets`",
     reference="ours",
     point=TARGETS.point,
 )

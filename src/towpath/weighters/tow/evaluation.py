@@ -94,6 +94,7 @@ class Evaluator:
             skip=setting.muted.at(t),
             columns=derivatives or t == 0 or columns,
             watched=look.watched,
+            without=setting.aside if look.in_part else (),
         )
         if look.in_part:
             here = setting.start.untouched(evaluate)
@@ -128,6 +129,7 @@ class Evaluator:
                 gradients=derivatives,
                 columns=True,
                 all_used=False,
+                without=setting.aside,
             )
         )
         work = Look(asked.tasks, in_part=asked.in_part).work(curvature.probes if curvature else 0)

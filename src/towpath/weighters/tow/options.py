@@ -30,6 +30,7 @@ from towpath.weighters.start import ModelLike, OptimizerLike, Start
 from towpath.weighters.tow.actions import ACTIONS, NormaliseKind
 from towpath.weighters.tow.checks import check_numbers, check_share, check_together
 from towpath.weighters.tow.cost import Cost, OwnTasks, TargetTasks
+from towpath.weighters.tow.heading import BetaOnTheWay, Heading
 from towpath.weighters.tow.nominal import (
     NOMINALS,
     Nominal,
@@ -40,7 +41,7 @@ from towpath.weighters.tow.nominal import (
     search_memory,
     steps_through,
 )
-from towpath.weighters.tow.part import left_out_of, view_of
+from towpath.weighters.tow.part import HEAVY, FirstView, left_out_of, put_aside, view_of
 from towpath.weighters.tow.planning import Iterating, Solver, Staying, plan_window
 from towpath.weighters.tow.prior import AutoBeta, GivenBeta, PriorChoice, ScaleKind
 from towpath.weighters.tow.problem import WindowProblem
@@ -125,13 +126,14 @@ class TOW:
             off, a decrease may fall short of the promise by it, and the first search of a window
             begins at twice the step size with which that of the window before ended. A second
             iteration needs the curvature along the first trial, which is left out while second
-            iterations show nothing and trials come out as predicted. With either, a plan is never
-            worse than its nominal.
+            iterations show nothing and trials come out as predicted; none follows a trial that
+            cost too much. With either, a plan is never worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
             with targets: the knees of cost against fidelity (docs/performance.md). Below 1, with
-            momentum and a fixed beta, some mini-batches are not evaluated (see `coasting`).
+            momentum and a fixed beta, some mini-batches are not evaluated (see `coasting`); with
+            targets and a scale for each mini-batch, none but the first (see `heads`).
         wants_targets: whether training passes trusted tasks as `targets` (a plan of your own takes
             them either way).
         cost: None for the window's own tasks, or the targets' where there are any; or an object of
@@ -213,11 +215,22 @@ class TOW:
             return AUTO_SHARE_WITH_TARGETS if targets else AUTO_SHARE
         return self.query_share
 
+    def heads(self, inertia: float, targets: bool) -> bool:
+        """Return whether nothing but the targets is evaluated before training.
+
+        It takes momentum, and a beta for each mini-batch, which its own gradients give.
+        """
+        own = self.beta == "auto" and self.scale == "mini-batch" and self.moments == "full"
+        return self.on_a_part and targets and own and inertia >= HEAVY
+
     def coasting(self, T: int, inertia: float, targets: bool) -> int:
         """Return how many mini-batches after the first a plan on a part does not evaluate.
 
-        It is 0 with targets, with frozen moments, or where beta follows from all gradients.
+        It is 0 with frozen moments, or where beta follows from all gradients; with targets it is 0
+        or, where the plan `heads`, all of them.
         """
+        if self.heads(inertia, targets):
+            return T - 1
         if not self.on_a_part or targets or self.beta == "auto" or self.moments == "frozen":
             return 0
         return left_out_of(T, inertia)
@@ -271,20 +284,26 @@ class TOW:
         # before its first step an optimiser has no momentum to coast on
         inertia = start.optimizer.inertia if min(start.state.steps) > 0 else 0.0
         given = goals is not None
-        coasting = self.coasting(len(tasks), inertia, given)
+        heads = self.heads(inertia, given)
+        share, coasting = self.share(given), self.coasting(len(tasks), inertia, given)
         setting = Setting(
             objective,
             start,
-            view_of(objective, tasks, self.share(given), coasting),
+            FirstView(tasks) if heads else view_of(objective, tasks, share, coasting),
             self._cost(goals),
             self._modelling(),
             muted,
             seed,
+            put_aside(start.layout, start.optimizer) if self.on_a_part else frozenset(),
         )
         bounds = bounds_of(self.bounds)
         nominal = self._nominal(model, optimizer, goals, state)
-        problem, solver = WindowProblem(setting), self._solver(bounds, state)
-        return plan_window(problem, nominal, bounds, self._prior_choice(given), solver, began)
+        choice, solver = self._prior_choice(given), self._solver(bounds, state)
+        if heads and self.iterations > 0:
+            assert isinstance(bounds, Convex)
+            choice = BetaOnTheWay(self.mu, self.spread, self.scale, self.shrink != "none")
+            solver = Heading(bounds, choice)
+        return plan_window(WindowProblem(setting), nominal, bounds, choice, solver, began)
 
     def _nominal(
         self,

@@ -15,10 +15,34 @@ from typing import Any
 from torch import Tensor
 
 from towpath.control import Work
+from towpath.dynamics import OptimiserState
+from towpath.flat import Layout
 from towpath.objective import Evaluation, Objective
 
 HEAVY = 0.5
 """momentum (Adam: beta1) from which on early losses hardly depend on a weight"""
+
+
+FEW = 0.02
+"""share of the coordinates that a costate may lack"""
+
+
+def put_aside(layout: Layout, optimizer: OptimiserState) -> frozenset[str]:
+    """Return the first parameters, as long as they are few: a costate can do without them.
+
+    Their gradient is the end of the backward pass, and where the first layer has the largest images
+    a third of its cost. Adam and its relatives move every coordinate by about as much, so that few
+    coordinates matter little; under other optimisers they may matter more, and none are left out.
+    """
+    if not any("sq" in name for name in optimizer.dynamics.slot_names):
+        return frozenset()
+    room, found = FEW * layout.total, []
+    for name, size in zip(layout.names, layout.sizes, strict=True):
+        room -= size
+        if room < 0:
+            break
+        found.append(name)
+    return frozenset(found)
 
 
 def left_out_of(T: int, inertia: float) -> int:
@@ -150,6 +174,36 @@ class PartView(View):
     def _watched(self, t: int) -> range:
         """Return the tasks whose parts are monitored: every other one is enough to decide."""
         return range(t % 2 if len(self.window[t]) > 1 else 0, len(self.window[t]), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstView(View):
+    """A view of the first mini-batch alone: planning evaluates the window's others in training."""
+
+    window: Sequence[Sequence[Any]]
+    share: float = field(default=1.0, init=False)
+    in_part: bool = field(default=False, init=False)
+
+    @property
+    def coasts(self) -> range:  # type: ignore[override]
+        """All mini-batches but the first."""
+        return range(1, len(self.window))
+
+    def trains(self, *, derivatives: bool) -> bool:
+        """Return whether the rollout is training: one that will be modelled is not."""
+        return not derivatives
+
+    def look(self, t: int, *, derivatives: bool, counts: bool) -> Look | None:  # noqa: ARG002
+        """Return the whole tasks, or None where a rollout that will be modelled coasts."""
+        return None if derivatives and t > 0 else Look(self.window[t])
+
+    def seen(self, t: int) -> Sequence[Any]:
+        """Return the tasks of mini-batch t with their whole query sets."""
+        return self.window[t]
+
+    def counted(self, t: int, here: Evaluation, *, trains: bool) -> Tensor:
+        """Return the losses of the mini-batch; none where it was not evaluated."""
+        return here.losses.double() if trains or t == 0 else here.losses.double()[:0]
 
 
 def view_of(

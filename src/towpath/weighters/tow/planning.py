@@ -26,6 +26,7 @@ from towpath.control import (
     ilqr,
 )
 from towpath.weighters.plan import BuffersMoved, Plan
+from towpath.weighters.tow.heading import Headed
 from towpath.weighters.tow.nominal import Nominal, RolledNominal
 from towpath.weighters.tow.prior import ChosenPrior, PriorChoice
 from towpath.weighters.tow.problem import WindowProblem
@@ -112,12 +113,14 @@ def plan_window(
         chosen = ChosenPrior(choice.unasked(mean))
     if chosen.ended is None:
         found = solver.improve(problem, nominal, chosen.prior)
+        chosen = found.chosen if isinstance(found, Headed) else chosen
     else:
         found = Improvement(nominal, chosen.ended)
     if found.status is Status.CONVERGED and not found.history and not _foresees(problem.setting):
         found = replace(found, status=Status.NOTHING_TO_PLAN)
+    before = found.training if isinstance(found, Headed) else Work()
     found, extra = _trained(problem, found)
-    plan = _plan(problem, rolled, chosen, found, extra)
+    plan = _plan(problem, rolled, chosen, found, before + extra)
     memory = _memory(rolled, found, solver)
     return replace(plan, weighter_state=memory, seconds=time.perf_counter() - began)
 

@@ -47,6 +47,8 @@ class Setting:
     modelling: Modelling = field(default_factory=Modelling)
     muted: Muted = NOTHING_MUTED
     seed: int = 0
+    aside: frozenset[str] = frozenset()
+    """parameters without a costate: what is evaluated to plan alone has no gradient in them"""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -77,7 +77,7 @@ class Steering:
             return Improvement(nominal, direction.ended(Status.NO_SIGNIFICANT_DECREASE))
         costates = dict(backward_costates(model))
         del model
-        policy = _as_in(nominal)
+        policy = as_in(nominal)
         left_out: dict[int, LeftOut] = {}
         decide = self._decision(problem, nominal, prior, costates, left_out)
         trial = problem.rollout(policy, derivatives=False, decide=decide)
@@ -85,24 +85,9 @@ class Steering:
         if trial.finite:
             nominal = _completed(nominal, trial, left_out)
             predicted += _promised(trial, nominal, left_out, prior)
-        work, base = trial.work, nominal
-        change = trial.cost(prior) - nominal.cost(prior)
-        counted, errors = (trial.task_costs, nominal.task_costs), problem.setting.cost.chance
-        accepted = trial.finite and change <= by_chance(*counted, errors)
-        if not accepted:  # training with the nominal's weights decides
-            base = problem.rollout(policy, derivatives=False)
-            work = work + base.work
-            change = trial.cost(prior) - base.cost(prior)
-            accepted = trial.finite and (not base.finite or change <= 0.0)
-        seconds = time.perf_counter() - began
-        M = nominal.actions.shape[1]
-        if accepted:
-            line = _line(trial.cost(prior), predicted, -change, 1.0, work, M, seconds)
-            status = Status.ITERATION_LIMIT
-            return Improvement(trial, direction.ended(status), (line,), compared_with=base)
-        line = _line(base.cost(prior), 0.0, 0.0, 0.0, work, M, seconds)
-        status = Status.LINE_SEARCH_FAILED if base.finite else Status.NON_FINITE_NOMINAL
-        return Improvement(base, direction.ended(status), (line,), compared_with=base)
+        errors = problem.setting.cost.chance
+        found = decided(problem, nominal, trial, prior, predicted, began, errors=errors)
+        return replace(found, status=direction.ended(found.status))
 
     def _decision(
         self,
@@ -131,7 +116,55 @@ class Steering:
         return decide
 
 
-def _as_in(trajectory: Trajectory[Rollout]) -> Policy:
+def decided(
+    problem: WindowProblem,
+    nominal: Trajectory[Rollout],
+    trial: Trajectory[Rollout],
+    prior: ActionPrior,
+    predicted: float,
+    began: float,
+    *,
+    errors: float,
+) -> Improvement[Rollout]:
+    """Return the trial that trained, or training with the nominal's weights if that is cheaper.
+
+    The nominal was not trained on, so that it differs from training by chance, too.
+
+    Args:
+        problem: the window as a control problem.
+        nominal: the trajectory that was planned on, with the cost of training estimated.
+        trial: training with the planned weights.
+        prior: the prior of the weights.
+        predicted: the decrease that was predicted for the trial.
+        began: the time when planning began, on the clock `time.perf_counter`.
+        errors: the standard errors by which the trial may be above the nominal.
+    """
+    work, base = trial.work, nominal
+    counted = trial.task_costs, nominal.task_costs
+    change = _cost(trial, prior) - nominal.cost(prior)
+    accepted = trial.finite and change <= by_chance(*counted, errors)
+    if not accepted:  # training with the nominal's weights decides
+        trained = problem.rollout(as_in(nominal), derivatives=False)
+        work = work + trained.work
+        if trained.finite or not trial.finite:
+            base, change = trained, _cost(trial, prior) - _cost(trained, prior)
+        accepted = trial.finite and (not trained.finite or change <= 0.0)
+    seconds = time.perf_counter() - began
+    M = nominal.actions.shape[1]
+    if accepted:
+        line = _line(trial.cost(prior), predicted, -change, 1.0, work, M, seconds)
+        return Improvement(trial, Status.ITERATION_LIMIT, (line,), compared_with=base)
+    line = _line(_cost(base, prior), 0.0, 0.0, 0.0, work, M, seconds)
+    status = Status.LINE_SEARCH_FAILED if base.finite else Status.NON_FINITE_NOMINAL
+    return Improvement(base, status, (line,), compared_with=base)
+
+
+def _cost(trajectory: Trajectory[Rollout], prior: ActionPrior) -> float:
+    """Return the cost of a trajectory, NaN if it broke off before the end of the window."""
+    return trajectory.cost(prior) if trajectory.finite else math.nan
+
+
+def as_in(trajectory: Trajectory[Rollout]) -> Policy:
     """Return a policy with the actions of a trajectory, whatever the states are."""
     actions = trajectory.actions
     return lambda t, z: actions[t]  # noqa: ARG005
