@@ -1,12 +1,13 @@
-"""What a plan costs: over uniform training, exact over diagonal value, the sweep against P."""
+"""What parts of a plan cost: iterations, the exact value function, the sweep against P, memory.
 
-import itertools
+Whole plans over uniform training are in `every_window`.
+"""
+
 import os
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,9 +16,9 @@ from unittest import mock
 import torch
 
 import towpath as tp
-from benchmarks.measure import prepare_process, race, report, write
+from benchmarks.measure import prepare_process, race, report
 from benchmarks.memory import forget_peak, peak
-from benchmarks.windows import Scene, not_before, scene, scenes
+from benchmarks.windows import Scene, scene
 from towpath.control import (
     Allows,
     Model,
@@ -32,77 +33,21 @@ from towpath.control.search import Search, Step
 from towpath.weighters import Weighter
 
 
-def plan_with(here: Scene, weighter: Weighter, *, targets: bool = False) -> tp.Plan:
+def plan_with(here: Scene, weighter: Weighter) -> tp.Plan:
     """One plan of the scene's window."""
-    goals = here.targets if targets else None
-    return weighter.plan(here.objective, here.params, here.optimizer, here.window, targets=goals)
+    return weighter.plan(here.objective, here.params, here.optimizer, here.window)
 
 
-CONTENDERS: dict[str, tp.TOW | tp.Uniform] = {
-    "uniform": tp.Uniform(),
-    "TOW()": tp.TOW(),
-    "TOW.faithful()": tp.TOW.faithful(),
-    "TOW.faithful(value='exact')": tp.TOW.faithful(value="exact"),
-    "TOW.fast()": tp.TOW.fast(),
-    "TOW.towards_targets()": tp.TOW.towards_targets(),
-    "TOW.towards_targets(query_share='auto')": tp.TOW.towards_targets(query_share="auto"),
-}
-"""with targets: two a mini-batch"""
-
-
-def over_uniform(here: Scene, rate: float, names: Sequence[str] = tuple(CONTENDERS)) -> None:
-    """Whole plans over T uniform steps, with the counters."""
-    last: dict[str, tp.Plan] = {}
-
-    def run(name: str) -> None:
-        last[name] = plan_with(here, CONTENDERS[name], targets="targets" in name)
-
-    ratios = race({name: partial(run, name) for name in names}, base="uniform")
-    counters = {}
-    for name in names:
-        plan = last[name]
-        counters[name] = {
-            "evaluations": plan.evaluations,
-            "part evaluations": plan.part_evaluations,
-            "sketches": plan.sketches,
-            "trials": [line.trials for line in plan.history],
-            "status": plan.status.value,
-        }
-    report(f"plan-{here.name}-rate-{rate:g}".replace(" ", "-"), ratios, {"counters": counters})
-    for name, count in counters.items():
-        print(f"    {name}: {count}")
-    by_name = {r.name: r.seconds for r in ratios}
-    if "TOW.faithful()" in by_name:
-        exact = by_name["TOW.faithful(value='exact')"] / by_name["TOW.faithful()"]
-        print(f"  exact over diagonal value, whole plan: {exact:.3f} (target <= 1.1)")
-
-
-def fast_over_uniform(learner: str, windows: int = 4) -> None:
-    """`TOW.fast()` over uniform steps, on the clock, several windows from steps 0 and 300 on."""
-    rows: dict[str, list[float]] = {"accepted": [], "decided by uniform training": []}
-    ahead = scenes(learner, lr=1e-4)
-    for step in (0, 300):
-        here = not_before(step, ahead)
-        for window in itertools.islice(here, windows):
-            last: list[tp.Plan] = []
-
-            def plan(window: Scene = window, last: list[tp.Plan] = last) -> None:
-                last[:] = [plan_with(window, tp.TOW.fast())]
-
-            contenders: dict[str, Callable[[], object]] = {
-                "uniform": partial(plan_with, window, tp.Uniform()),
-                "TOW.fast()": plan,
-            }
-            ratio = race(contenders, base="uniform")[1]
-            trained_once = last[0].evaluations <= len(window.window)
-            rows["accepted" if trained_once else "decided by uniform training"].append(ratio.ratio)
-            print(f"  {window.name}: {ratio}", flush=True)
-    every = [value for values in rows.values() for value in values]
-    print(f"\n== TOW.fast() over uniform, {learner}: median {statistics.median(every):.2f}")
-    for name, values in rows.items():
-        if values:
-            print(f"    {name}, {len(values)} windows: median {statistics.median(values):.2f}")
-    write(f"fast-{learner}", {"rows": rows})
+def exact_over_diagonal() -> None:
+    """The exact over the diagonal value function, for whole plans of the paper's algorithm."""
+    here = scene("protonet", lr=1e-4)
+    plans = {
+        "diagonal value": tp.TOW.faithful(),
+        "exact value": tp.TOW.faithful(value="exact"),
+    }
+    runs = {name: partial(plan_with, here, weighter) for name, weighter in plans.items()}
+    report("value", race(runs, base="diagonal value"))
+    print("  (target: at most 1.1)")
 
 
 @contextmanager
@@ -231,14 +176,7 @@ def main() -> None:
     """Everything about the planner's price."""
     prepare_process()
     began = time.perf_counter()
-    for learner in ("protonet", "maml"):
-        ahead = scenes(learner, lr=1e-4)
-        over_uniform(next(ahead), 1e-4)
-        later = next(s for s in ahead if s.step >= 300)
-        over_uniform(later, 1e-4)
-        # ten times the paper's rate: first trials are rejected
-        over_uniform(next(scenes(learner, lr=1e-3)), 1e-3, ("uniform", "TOW()", "TOW.fast()"))
-        fast_over_uniform(learner)
+    exact_over_diagonal()
     ten_over_two()
     sweep_alone()
     memory()
