@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 import towpath as tp
 from tests.learners.tasks import classification, regression
@@ -137,6 +138,38 @@ def test_params_are_used_and_not_the_modules_own(name):
     outputs = seeded(learner, other.parameters())
     assert torch.equal(outputs, seeded(other, other.parameters()))
     assert not torch.allclose(outputs, seeded(learner, learner.parameters()))
+
+
+class Recomputing(nn.Module):
+    """A model whose first layer is computed again in the backward pass."""
+
+    def __init__(self, reentrant: bool) -> None:
+        super().__init__()
+        self.first, self.second, self.reentrant = nn.Linear(4, 8), nn.Linear(8, 3), reentrant
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = checkpoint(self.first, x, use_reentrant=self.reentrant)
+        return self.second(y.tanh())
+
+
+@pytest.mark.parametrize(
+    ("reentrant", "error", "said"),
+    [
+        (False, RuntimeError, r"torch\.utils\.checkpoint.*Call that part without checkpoint"),
+        pytest.param(
+            True,
+            ValueError,
+            "No task of the mini-batch uses the parameter 'first.bias'",
+            marks=pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad"),
+        ),
+    ],
+)
+def test_a_model_that_computes_again_with_its_own_weights_is_refused(reentrant, error, said):
+    """Its gradients would be those of the module's own weights, and nobody would know."""
+    task = classification((2, 2, 2), 3, (4,), seed=0)
+    learner = tp.learners.ProtoNet(Recomputing(reentrant).double())
+    with pytest.raises(error, match=said):
+        tp.Objective(learner).evaluate(learner.parameters(), [task])
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 
 from torch import Tensor, nn
+from torch.autograd.graph import disable_saved_tensors_hooks
 from torch.func import functional_call
 
 from towpath.learners.statistics import note, passes_of, tracking_layers
+
+RECOMPUTES = (
+    "The model changes how tensors are saved for the backward pass, as torch.utils.checkpoint "
+    "does; expected a model that saves them as they are. A part that is computed again in the backward "
+    "pass would be computed with the module's own weights and not with those of the pass, so its "
+    "gradients would be wrong. Call that part without checkpoint."
+)
 
 
 class Forward:
@@ -35,7 +43,8 @@ class Forward:
                 tensors[alias] = tensors[name]
         # Tied by `aliases`. With tie_weights=True torch swaps a module that is registered twice
         # twice, too, and leaves the tensors of the first swap in it.
-        outputs: Tensor = functional_call(self.model, tensors, (x,), tie_weights=False)
+        with disable_saved_tensors_hooks(RECOMPUTES):
+            outputs: Tensor = functional_call(self.model, tensors, (x,), tie_weights=False)
         if self.tracking:
             note(passes_of(self.tracking, before, tensors, self.prefix))
         return outputs
