@@ -10,9 +10,9 @@ from towpath.learners.statistics import note, passes_of, tracking_layers
 
 RECOMPUTES = (
     "The model changes how tensors are saved for the backward pass, as torch.utils.checkpoint "
-    "does; expected a model that saves them as they are. A part that is computed again in the backward "
-    "pass would be computed with the module's own weights and not with those of the pass, so its "
-    "gradients would be wrong. Call that part without checkpoint."
+    "does; expected a model that saves them as they are. A part that is computed again in the "
+    "backward pass would be computed with the module's own weights and not with those of the pass, "
+    "so its gradients would be wrong. Call that part without checkpoint."
 )
 
 
