@@ -65,7 +65,7 @@ def every_first_trial_taken() -> Iterator[None]:
     ) -> Step[Any]:
         del search, rest, slack  # what an acceptance test would look at
         trial = problem.rollout(direction.policy(1.0), derivatives=derivatives, allows=allows)
-        return Step(trial, eps=1.0, trials=1, work=trial.work)
+        return Step(trial, eps=1.0, trials=1, work=trial.work, modelled=derivatives)
 
     with mock.patch.object(Search, "along", take_first):
         yield
