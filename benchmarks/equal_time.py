@@ -9,6 +9,8 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from matplotlib.figure import Figure
+
 from benchmarks.experiments import EQUAL_TIME, EXPERIMENTS, equal_time_experiment
 from benchmarks.measure import Stopwatch, prepare_process, write
 from benchmarks.trust_page import FAMILIES
@@ -122,6 +124,28 @@ def table(pages: Mapping[str, Written]) -> list[str]:
     return [*lines, f"| mean over the settings | {' | '.join(means)} |"]
 
 
+def draw(pages: Mapping[str, Written]) -> None:
+    """Draw every training as a dot and the mean of a setting as a bar, one panel a rule."""
+    rules = [name for name in EQUAL_TIME if name != "uniform"]
+    settings = [(family, suffix) for suffix in ("", "-noise") for family in FAMILIES]
+    figure = Figure(figsize=(3.0 * len(rules), 3.4), layout="constrained")
+    grid = figure.subplots(1, len(rules), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, name in zip(grid, rules, strict=True):
+        for place, (family, suffix) in enumerate(settings):
+            found = list(gains(family, suffix, name, pages).values())
+            axes.plot(found, [place] * len(found), "o", color="tab:blue", alpha=0.6, markersize=4)
+            if found:
+                axes.plot(statistics.fmean(found), place, "|", color="black", markersize=11)
+        axes.axvline(0.0, color="grey", linewidth=0.8)
+        axes.set_title(f"{name}, {EQUAL_TIME[name]} steps", fontsize=10)
+        axes.set_xlabel("points above uniform")
+        axes.grid(alpha=0.25)
+    labels = [family.upper() + (", wrong labels" if suffix else "") for family, suffix in settings]
+    grid[0].set_yticks(range(len(settings)), labels)
+    grid[0].invert_yaxis()
+    figure.savefig(DOCS / f"{PAGE}.png", dpi=120, metadata={"Software": None})
+
+
 def write_equal_time_page() -> None:
     """Write the page, if any of its runs is there."""
     names = {
@@ -145,6 +169,9 @@ def write_equal_time_page() -> None:
         "",
         *table(pages),
         "",
+        f"![Every training and the mean of each setting]({PAGE}.png)",
+        "",
         reading(PAGE),
     ]
+    draw(pages)
     (DOCS / f"{PAGE}.md").write_text("\n".join(lines).rstrip() + "\n")
