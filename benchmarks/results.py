@@ -27,8 +27,9 @@ FOLDERS_OF_BIRDS = (
     "The folders `birds-trusted` and `birds-others` are made by `python -m benchmarks.evidence run "
     "RUNS domain-shift`, from the birds of CUB."
 )
-WITHOUT_PICTURES = ("time-", "knob-", "any-shot-")
-"""short runs, whose curves say little, and runs of a setting that has curves on another page"""
+WITHOUT_CURVES = ("time-", "knob-", "any-shot-")
+"""short runs, whose curves say little, and runs of a setting that has curves on another page: their
+picture is that of the intervals"""
 
 
 def draw(done: Finished) -> None:
@@ -36,7 +37,7 @@ def draw(done: Finished) -> None:
     page = Written(done.name)
     missing = set(page.content["weighters"]) - set(done.result.weighters)
     there = (DOCS / f"{done.name}-{PICTURES[0]}.png").is_file()
-    if done.name.startswith(WITHOUT_PICTURES) or (missing and there):
+    if done.name.startswith(WITHOUT_CURVES) or (missing and there):
         return
     for picture in write_figures(done.folder, done.result):
         shutil.copy(picture, DOCS / f"{done.name}-{picture.name}")
@@ -83,6 +84,7 @@ def page(name: str) -> None:
     for picture in PICTURES:
         if (DOCS / f"{name}-{picture}.png").is_file():
             lines += [f"![{picture}]({name}-{picture}.png)", ""]
+    lines += _intervals(done)
     (DOCS / f"{name}.md").write_text("\n".join(lines))
 
 
@@ -94,8 +96,31 @@ def supplement(name: str) -> None:
     done, file = Written(name), DOCS / f"{name}.md"
     text = file.read_text()
     begin = text.index("\n```\n", text.index(done.content["command"])) + len("\n```\n")
-    added = ["", *_row_by_row(done), *_made_with(done), ""]
+    added = ["", *_row_by_row(done), *_made_with(done), *_intervals(done), ""]
     file.write_text(text[:begin] + "\n".join(added) + text[text.index("| weighter |") :])
+
+
+def _intervals(done: Written) -> list[str]:
+    """Draw each training's score with its interval, for a page that has no curves."""
+    if not done.name.startswith(WITHOUT_CURVES):
+        return []
+    labels, tests = list(done.runs), done.tests
+    size = (4.2 * len(tests) + 1.2, 0.34 * len(labels) + 1.1)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(1, len(tests), sharey=True, squeeze=False)[0]
+    for axes, test in zip(grid, tests, strict=True):
+        unit = 100 if done.metric(test).percent else 1
+        for place, label in enumerate(labels):
+            for run in done.runs[label]:
+                score = run["test"][test]
+                mean, half = unit * score["mean"], unit * score["interval"]
+                axes.errorbar(mean, place, xerr=half, fmt="o", color="tab:blue", alpha=0.6)
+        axes.set_xlabel(f"{done.metric(test).words} on {test}")
+        axes.grid(alpha=0.25)
+    grid[0].set_yticks(range(len(labels)), labels)
+    grid[0].set_ylim(len(labels) - 0.4, -0.6)
+    figure.savefig(DOCS / f"{done.name}-intervals.png", dpi=90, metadata={"Software": None})
+    return [f"![scores of the trainings, 95% intervals]({done.name}-intervals.png)", ""]
 
 
 def _row_by_row(done: Written) -> list[str]:

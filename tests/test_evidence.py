@@ -1,6 +1,7 @@
 """The index of docs/results is that of its pages, whichever of them is written again."""
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -102,6 +103,14 @@ def test_an_older_page_says_in_what_its_command_means_something_else_today():
     assert (
         "evidence run RUNS domain-shift" in (ROOT / "docs/results" / "domain-shift.md").read_text()
     )
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_a_page_has_a_picture(file):
+    """Curves and weights, or the intervals of runs that are too short for curves."""
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", file.with_suffix(".md").read_text())
+    assert shown
+    assert all((file.parent / name).is_file() for name in shown)
 
 
 def test_every_run_has_a_commit_that_its_page_names():
