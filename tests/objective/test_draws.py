@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 import towpath as tp
 from tests.learners.tasks import classification
+from towpath.data import Episode
 from towpath.learners import MAML, ProtoNet
 from towpath.objective import Curvature
 
@@ -49,21 +50,6 @@ class Python(nn.Module):
 class NumPy(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return x * float(1 + np.random.rand())  # noqa: NPY002
-
-
-class Recomputed(nn.Module):
-    """Dropout whose activations are computed again in the backward pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(8, 8)
-
-    def forward(self, x: Tensor) -> Tensor:
-        def inside(x: Tensor) -> Tensor:
-            return functional.dropout(self.layer(x), 0.5, self.training)
-
-        said: Tensor = checkpoint(inside, x, use_reentrant=False)
-        return said
 
 
 class Slow(nn.Module):
@@ -153,24 +139,29 @@ def test_draws_of_a_list_do_not_depend_on_how_it_is_cut():
     assert torch.equal(torch.cat(cut), whole)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_checkpointed_forward_is_recomputed_with_the_draws_of_its_task(workers):
+def test_a_function_that_computes_again_in_the_backward_pass_has_the_draws_of_its_task():
+    """It takes its weights as arguments, so that the second pass has the same ones, too."""
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(4, 8), Recomputed(), nn.Linear(8, 2)).to(F64)
-    learner = ProtoNet(network)
-    params = learner.parameters()
-    objective = tp.Objective(learner, workers=workers)
-    for _ in range(2):
-        said = objective.evaluate(params, TASKS, seed=3)
-        name = "2.weight"
-        step = 1e-6 * torch.randn(params[name].shape, dtype=F64)
-        moved = [{**params, name: params[name] + sign * step} for sign in (1, -1)]
-        up, down = (objective.evaluate(p, TASKS, seed=3).losses for p in moved)
-        # the gradient of the very function whose losses are compared
-        start = sum(p.numel() for n, p in params.items() if n in ("0.weight", "0.bias"))
-        start += sum(p.numel() for p in network[1].parameters())
-        slope = said.gradients[:, start : start + step.numel()] @ step.reshape(-1)
-        torch.testing.assert_close((up - down) / 2, slope, rtol=1e-4, atol=1e-11)
+    params = {"first": torch.randn(4, 8, dtype=F64), "second": torch.randn(8, 2, dtype=F64)}
+
+    def hidden(x: Tensor, weight: Tensor) -> Tensor:
+        return functional.dropout(torch.tanh(x @ weight), 0.5, training=True)
+
+    def outputs(params: Mapping[str, Tensor], task: Episode) -> tuple[Tensor, Tensor]:
+        y: Tensor = checkpoint(hidden, task.query_x, params["first"], use_reentrant=False)
+        return y @ params["second"], task.query_y
+
+    objective = tp.Objective.from_function(outputs)
+    said = objective.evaluate(params, TASKS, seed=3)
+    step = 1e-6 * torch.randn(said.gradients.shape[1], dtype=F64)
+    parts = step.split([32, 16])
+    moved = [
+        {n: p + sign * d.reshape(p.shape) for (n, p), d in zip(params.items(), parts, strict=True)}
+        for sign in (1, -1)
+    ]
+    up, down = (objective.evaluate(p, TASKS, seed=3).losses for p in moved)
+    # the gradient of the very function whose losses are compared
+    torch.testing.assert_close((up - down) / 2, said.gradients @ step, rtol=1e-4, atol=1e-11)
 
 
 def test_a_learner_that_begins_to_draw_is_noticed_at_once():

@@ -83,4 +83,5 @@ class FirstBatch(Objective):
         if not own or more:
             return None
         usual = {"gradients": True, "all_used": True, "seed": 0, "first": 0}
-        return {**usual, **asked, "skip": frozenset(asked.get("skip", ()))}
+        sets = {name: frozenset(asked.get(name, ())) for name in ("skip", "without")}
+        return {**usual, **asked, **sets}
