@@ -138,11 +138,11 @@ def test_the_sketch_of_a_loss_by_autograd_is_unbiased(case):
     task = (INPUTS, targets)
     dense = dense_gauss_newton(fn, parameters(), task, reference).diagonal()
     draws = torch.stack(
-        [diagonals(fn, loss, [task], "gauss-newton", seed=100 * s, probes=64)[0] for s in range(8)]
+        [diagonals(fn, loss, [task], "gauss-newton", seed=100 * s, probes=64)[0] for s in range(32)]
     )
     assert float(draws.min()) >= 0.0
     z = (draws.mean(0) - dense) / (draws.std(0) / len(draws) ** 0.5).clamp_min(1e-14)
-    assert float(z.abs().max()) < 8.0  # Student's t with 7 degrees: once in 10,000 for each
+    assert float(z.abs().max()) < 5.0  # Student's t with 31 degrees: once in 10,000 for each
     assert float((draws.mean(0) - dense).abs().max() / dense.max()) < 0.2
 
 
