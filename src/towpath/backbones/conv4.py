@@ -9,6 +9,7 @@ from typing import Annotated
 from torch import Tensor, nn
 from torch.nn import functional
 
+from towpath.backbones import fused
 from towpath.backbones.images import channels_last, check_images, image_shape
 from towpath.backbones.norms import NORM_POLICIES, Norm, check_norm, norm_layer
 from towpath.validation import Range, at_least
@@ -27,9 +28,15 @@ class ConvBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the features `[N, F, H//2, W//2]` of images or features `[N, C, H, W]`."""
+        norm = self.norm
+        if fused.fuses_all(norm, self.conv, x):
+            return fused.first_block(x, self.conv.weight, norm.weight, norm.bias, norm.eps)
+        y: Tensor = self.conv(x)
+        if fused.fuses_norm(norm, y):
+            return fused.norm_pool_relu(y, norm.weight, norm.bias, norm.eps)
         # ReLU never decreases, so it commutes with the maximum: pooling first gives the same
         # values and gradients with a quarter of the ReLU's work.
-        return functional.relu(functional.max_pool2d(self.norm(self.conv(x)), 2))
+        return functional.relu(functional.max_pool2d(norm(y), 2))
 
 
 class Conv4(nn.Module):
