@@ -6,18 +6,23 @@ one worker, over the mean of those of T uniform steps. The cosine compares the d
 plan, centred per mini-batch, with those of the full one. Nothing was chosen on the seed.
 
     python -m benchmarks every_window [SETTING] [WINDOWS] [SEED]
+
+Without a setting all of them are measured, side by side in processes of their own: contenders take
+turns within a process, so each ratio is of plans that were made under the same load.
 """
 
 import itertools
 import statistics
+import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import towpath as tp
 from benchmarks.fidelity import deviations
 from benchmarks.measure import Stopwatch, prepare_process, write
-from benchmarks.windows import Scene, not_before, scenes
+from benchmarks.windows import CORES, Scene, not_before, scenes
 from towpath.control.deviations import cosine
 from towpath.weighters import Weighter
 
@@ -105,29 +110,43 @@ def summary(rows: list[dict[str, Row]]) -> dict[str, Row]:
     return found
 
 
+def of_setting(name: str, count: int, seed: int) -> None:
+    """Plan the windows of a setting, print a line for each and the means."""
+    prepare_process()
+    rows: list[dict[str, Row]] = []
+    memory: dict[str, Any] = {}
+    for here in windows(name, count, seed):
+        rows.append(measure(here, memory))
+        base = rows[-1]["uniform"]["seconds"]
+        last = {k: (round(v["seconds"] / base, 2), v["trials"]) for k, v in rows[-1].items()}
+        print(f"  {here.name}: {last}", flush=True)
+    print(f"\n== every window, {name}, seed {seed}, {len(rows)} windows")
+    for contender, row in (found := summary(rows)).items():
+        close = "" if row["cosine"] is None else f", cosine {row['cosine']:.3f}"
+        print(
+            f"  {contender:<26} {row['mean']:5.2f} (median {row['median']:.2f}, largest "
+            f"{row['largest']:.2f}), {row['evaluations']:.1f} evaluations, "
+            f"{row['sketches']:.1f} sketches, moved {row['moved']}{close}"
+        )
+    write(f"every-window-{name}", {"summary": found, "rows": rows})
+
+
+def apart(name: str) -> str:
+    """Measure a setting in a process of its own; what it prints."""
+    command = [sys.executable, "-m", "benchmarks", "every_window", name]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def main() -> None:
     """All settings, or the one that is named."""
-    prepare_process()
     asked = sys.argv[2:]
-    count = int(asked[1]) if len(asked) > 1 else WINDOWS
-    seed = int(asked[2]) if len(asked) > 2 else SEED
-    for name in asked[:1] or SETTINGS:
-        rows: list[dict[str, Row]] = []
-        memory: dict[str, Any] = {}
-        for here in windows(name, count, seed):
-            rows.append(measure(here, memory))
-            base = rows[-1]["uniform"]["seconds"]
-            last = {k: (round(v["seconds"] / base, 2), v["trials"]) for k, v in rows[-1].items()}
-            print(f"  {here.name}: {last}", flush=True)
-        print(f"\n== every window, {name}, seed {seed}, {len(rows)} windows")
-        for contender, row in (found := summary(rows)).items():
-            close = "" if row["cosine"] is None else f", cosine {row['cosine']:.3f}"
-            print(
-                f"  {contender:<26} {row['mean']:5.2f} (median {row['median']:.2f}, largest "
-                f"{row['largest']:.2f}), {row['evaluations']:.1f} evaluations, "
-                f"{row['sketches']:.1f} sketches, moved {row['moved']}{close}"
-            )
-        write(f"every-window-{name}", {"summary": found, "rows": rows})
+    if asked:
+        count = int(asked[1]) if len(asked) > 1 else WINDOWS
+        of_setting(asked[0], count, int(asked[2]) if len(asked) > 2 else SEED)
+        return
+    with ThreadPoolExecutor(CORES) as pool:
+        for printed in pool.map(apart, SETTINGS):
+            print(printed, end="", flush=True)
 
 
 if __name__ == "__main__":
