@@ -255,7 +255,7 @@ def test_theta_is_the_slope_of_the_true_cost_along_the_feedback_policy(optimiser
     prior = ActionPrior(5.0, 1 / M)
     u = torch.full((T, M), 1 / M, dtype=torch.float64)
     nominal = problem.rollout(lambda t, z: u[t], derivatives=True)
-    direction = feedback(problem.model(nominal), u, nominal.states, prior, value)
+    direction = feedback(problem.model(nominal), u, prior, value)
     assert isinstance(direction, Direction)
 
     def J(eps):
