@@ -52,7 +52,7 @@ class DenseGain(Gain):
     """before the stage"""
 
     def sensed(self, dz: Tensor) -> Tensor:
-        return self.total(torch.einsum("imp,ip->m", self.Y, dz).double())
+        return torch.einsum("imp,ip->m", self.Y, dz).double()
 
 
 def low_rank_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) -> Sweep | None:

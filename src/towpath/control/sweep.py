@@ -62,12 +62,12 @@ class Gain:
     total: Total
 
     def sensed(self, dz: Tensor) -> Tensor:
-        """Return the changes by a deviation dz `[k, P]` of the state, in float64."""
-        return self.total(torch.cat([sense.change(dz) for sense in self.senses]))
+        """Return the changes by a deviation dz `[k, P]`, as far as they are of its coordinates."""
+        return torch.cat([sense.change(dz) for sense in self.senses])
 
     def response(self, sensed: Tensor) -> Tensor:
-        """Return the feedback `[M]` to such changes."""
-        return -self.factor.solve(sensed)[: len(self.k)]
+        """Return the feedback `[M]` to such changes, which are added up over all coordinates."""
+        return -self.factor.solve(self.total(sensed))[: len(self.k)]
 
 
 @dataclass(frozen=True, eq=False)
