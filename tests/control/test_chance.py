@@ -31,7 +31,7 @@ class World:
         sums = [float(row.sum()) for row in costs]
         action = torch.full((1, 1), u, dtype=F64)
         work = Work(tasks=len(costs))
-        return Trajectory(action, [], sums, True, True, work, None, costs, complete)
+        return Trajectory(action, sums, True, True, work, None, costs, complete)
 
     def rollout(self, policy, *, derivatives, allows, goes_on=None):
         u = float(policy(0, torch.zeros(1, 1)))

@@ -1,5 +1,7 @@
 """Directions from models that were written out by hand: rho I where one is indefinite."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -49,8 +51,8 @@ def test_an_indefinite_model_is_shifted_by_the_first_rho_that_is_enough(curvatur
 @pytest.mark.parametrize("value", ["diagonal", "exact"])
 def test_the_feedback_sweep_shifts_the_stage_that_is_indefinite(value):
     beta, C, u = 1.0, -0.41, torch.full((2, 2), 0.5, dtype=F64)
-    states = [torch.zeros(1, 1, dtype=F64)] * 2
-    direction = feedback(crafted(C), u, states, ActionPrior(beta, 0.5), value)
+    model = replace(crafted(C), states=[torch.zeros(1, 1, dtype=F64)] * 2)
+    direction = feedback(model, u, ActionPrior(beta, 0.5), value)
     assert isinstance(direction, Direction)
     # by hand, the last stage first: Q_uu = beta I + C j j', q_u = -j, Q_xu = -C j
     j = np.array([1.0, 0.5])
@@ -59,6 +61,6 @@ def test_the_feedback_sweep_shifts_the_stage_that_is_indefinite(value):
     V, v = C - C * C * j @ np.linalg.solve(Q, j), 1.0 - C * j @ k
     Q = beta * np.eye(2) + V * np.outer(j, j)
     first = np.linalg.solve(Q + first_shift(Q) * np.eye(2), v * j)
-    np.testing.assert_allclose(direction.policy(1.0)(1, states[1]), 0.5 + k, rtol=1e-9)
-    np.testing.assert_allclose(direction.policy(1.0)(0, states[0]), 0.5 + first, rtol=1e-9)
+    np.testing.assert_allclose(direction.policy(1.0)(1, model.states[1]), 0.5 + k, rtol=1e-9)
+    np.testing.assert_allclose(direction.policy(1.0)(0, model.states[0]), 0.5 + first, rtol=1e-9)
     assert direction.theta < 0

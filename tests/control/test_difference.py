@@ -18,7 +18,7 @@ def of(rows, actions=None):
     """A trajectory with these costs of single tasks, one row a state."""
     actions = torch.zeros(len(rows), 1, dtype=F64) if actions is None else actions
     sums = [float(row.sum()) for row in rows]
-    return Trajectory(actions, [], sums, True, True, Work(), kept=None, task_costs=rows)
+    return Trajectory(actions, sums, True, True, Work(), kept=None, task_costs=rows)
 
 
 def drawn(seed, *shape):

@@ -26,13 +26,13 @@ class World:
         cost = self.cost(float(u)) if feasible else 0.0
         work = Work(tasks=1) if feasible else Work()
         finite = math.isfinite(cost)
-        return Trajectory(u[None], [], [cost], finite, feasible, work, kept=derivatives)
+        return Trajectory(u[None], [cost], finite, feasible, work, kept=derivatives)
 
 
 def along(world, theta=-1.0, search=None, allows=lambda u: True, slack=0.0):
     """A search from 0 towards 1."""
     direction = Direction(lambda eps: lambda t, z: torch.tensor([eps]), theta, 0.0, 1.0, 0.0)
-    current = Trajectory(torch.zeros(1, 1), [], [world.cost(0.0)], True, True, Work(), kept=False)
+    current = Trajectory(torch.zeros(1, 1), [world.cost(0.0)], True, True, Work(), kept=False)
     return (search or Search()).along(
         direction, world, current, FREE, slack=slack, allows=allows, derivatives=True
     )

@@ -7,7 +7,7 @@ from towpath.control import ActionPrior, Trajectory, Work
 
 def test_the_cost_is_that_of_the_states_and_of_the_prior():
     actions = torch.full((2, 2), 0.5, dtype=torch.float64)
-    trajectory = Trajectory(actions, [], [1.0, -3.0], True, True, Work(), kept=None)
+    trajectory = Trajectory(actions, [1.0, -3.0], True, True, Work(), kept=None)
     prior = ActionPrior(2.0, 0.0)
     assert trajectory.cost(prior) == -2.0 + 1.0
     assert trajectory.magnitude(prior) == 4.0 + 1.0

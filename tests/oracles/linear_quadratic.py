@@ -172,16 +172,17 @@ class LinearQuadratic:
             costs.append(self._cost(self.true.terminal, z))
         rows = torch.stack(actions)
         feasible = all(allows(row) for row in rows)
-        return Trajectory(rows, states, costs, True, feasible, Work(), kept=z)
+        return Trajectory(rows, costs, True, feasible, Work(), kept=[*states, z])
 
-    def model(self, trajectory, *, last=False, states=True):
+    def model(self, trajectory, *, last=False):
+        *states, (x, *_) = trajectory.kept
         stages = [
             StageModel(s.A, s.b, s.J, s.c_x + s.C_xx * z[0], s.C_xx)
-            for s, z in zip(self.true.stages, trajectory.states, strict=True)
+            for s, z in zip(self.true.stages, states, strict=True)
         ]
         end = self.true.terminal
-        x = trajectory.kept[0]
-        return Model(stages, end and TerminalCost(end.c_x + end.C_xx * x, end.C_xx))
+        cost = end and TerminalCost(end.c_x + end.C_xx * x, end.C_xx)
+        return Model(stages, cost, states=states)
 
     @staticmethod
     def _cost(terms, z):

@@ -5,33 +5,15 @@ condensed problem gives are those of the Riccati recursion.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from towpath.control import Model, backward_sweep
+from towpath.control import Model
 from towpath.control.blocks import applied, applied_transposed
-from towpath.control.factor import Factor
-from towpath.control.stage import StageModel, Total, whole
-
-
-@dataclass(frozen=True, eq=False)
-class _Dense:
-    """`Z = V F_u` and `Y = Q_xu = F_x' Z`, both `[k, M, P]`."""
-
-    stage: StageModel
-    Z: Tensor
-    Y: Tensor
-
-    def q_uu(self) -> Tensor:
-        return self.stage.J @ (self.stage.b[:, None] * self.Z).sum(0).T
-
-    def into_state(self, u: Tensor) -> Tensor:
-        return torch.einsum("imp,m->ip", self.Y, u.to(self.Y))
-
-    def into_action(self, dz: Tensor) -> Tensor:
-        return torch.einsum("imp,ip->m", self.Y, dz)
+from towpath.control.factor import Factor, factorise
+from towpath.control.stage import EVERYTHING, StageModel, Total, whole
+from towpath.control.sweep import Figures, Gain, Sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +30,48 @@ class LowRank:
         W = model.final_blocks()
         return cls(W, W.new_zeros(W.shape[0], 0, W.shape[2]), model.total)
 
-    def cross(self, stage: StageModel) -> _Dense:
-        F_u = stage.b[:, None] * stage.J  # [k, M, P]
+    def through(self, stage: StageModel) -> Tensor:
+        """`V F_u  [k, M, P]`."""
+        F_u = stage.b[:, None] * stage.J
         LF = self.total(torch.einsum("irp,imp->rm", self.L, F_u).double()).to(self.L)
-        Z = applied(self.W, F_u) - torch.einsum("irp,rm->imp", self.L, LF)
-        return _Dense(stage, Z, applied_transposed(stage.A, Z))
+        return applied(self.W, F_u) - torch.einsum("irp,rm->imp", self.L, LF)
 
-    def before(self, stage: StageModel, cross: _Dense, factor: Factor) -> "LowRank":
-        new = torch.stack([factor.half_solve(Y) for Y in cross.Y])  # Y S^-T
+    def before(self, stage: StageModel, Y: Tensor, factor: Factor) -> "LowRank":
+        """V one stage earlier, after minimising over the action; `Y = Q_xu [k, M, P]`."""
+        new = torch.stack([factor.half_solve(rows) for rows in Y])  # Y S^-T
         old = applied_transposed(stage.A, self.L)
         return LowRank(stage.value_before(self.W), torch.cat([old, new], dim=1), self.total)
 
 
-low_rank_sweep = partial(backward_sweep, end=LowRank.at_end)
+@dataclass(frozen=True, eq=False)
+class DenseGain(Gain):
+    """A gain with Q_xu `[k, M, P]` written out."""
+
+    Y: Tensor
+    V: LowRank
+    """before the stage"""
+
+    def sensed(self, dz: Tensor) -> Tensor:
+        return torch.einsum("imp,ip->m", self.Y, dz).double()
+
+
+def low_rank_sweep(model: Model, prior_gradient: Tensor, beta: float | Tensor) -> Sweep | None:
+    T, M, _, _ = model.shape
+    precisions = torch.as_tensor(beta, dtype=torch.float64).expand(T)
+    V, v, figures, gains = LowRank.at_end(model), model.final_gradient(), Figures(), []
+    for t in range(T - 1, -1, -1):
+        stage = model.stages[t].part(EVERYTHING)
+        Z = V.through(stage)
+        Y = applied_transposed(stage.A, Z)
+        FVF = model.total((stage.J @ (stage.b[:, None] * Z).sum(0).T).double())
+        q_u = prior_gradient[t] + model.total(stage.F_u_transposed(v).double())
+        factor = factorise(0.5 * (FVF + FVF.T) + float(precisions[t]) * torch.eye(M).double())
+        if factor is None:
+            return None
+        k = -factor.solve(q_u)
+        figures.note(FVF, q_u, k)
+        v = stage.costate_step(v) + torch.einsum("imp,m->ip", Y, k.to(Y))
+        v[0] += stage.c_x
+        V = V.before(stage, Y, factor)
+        gains.append(DenseGain(k, factor, (), model.total, Y, V))
+    return figures.sweep(gains)

@@ -105,8 +105,8 @@ def test_hutchinson_keeps_its_sign_in_the_dynamics_and_not_in_the_cost():
     )
     u = torch.tensor([[0.5, 0.5], [0.2, 0.7]], dtype=F64)
     trajectory = window.rollout(lambda t, z: u[t], derivatives=True)
-    stage = window.model(trajectory).stages[1].part(EVERYTHING)
-    x = trajectory.states[1][0]
+    model = window.model(trajectory)
+    stage, x = model.stages[1].part(EVERYTHING), model.states[1][0]
     # d2/dx2 of mean cos(a x)^2 over two coordinates: -a^2 cos(2 a x), a diagonal Hessian
     h = torch.stack([-(a**2) * torch.cos(2 * a * x) for a in tasks])
     assert float(h.min()) < 0 < float(h.max())

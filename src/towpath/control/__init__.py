@@ -16,6 +16,7 @@ from towpath.control.stage import (
     costate_gradient,
 )
 from towpath.control.status import Status
+from towpath.control.stored import ExactGradients, Gradients, HalfGradients, StoredGradients
 from towpath.control.sweep import ValueKind, backward_sweep, condensed_sweep
 from towpath.control.trajectory import Allows, GoesOn, Policy, Problem, Trajectory, Work
 
@@ -27,8 +28,11 @@ __all__ = [
     "Bounds",
     "BoundsKind",
     "Convex",
+    "ExactGradients",
     "ExactProduct",
     "GoesOn",
+    "Gradients",
+    "HalfGradients",
     "Improvement",
     "Iteration",
     "Model",
@@ -39,6 +43,7 @@ __all__ = [
     "Stage",
     "StageModel",
     "Status",
+    "StoredGradients",
     "TerminalCost",
     "Trajectory",
     "ValueKind",

@@ -5,7 +5,7 @@ the feasible weights (open loop), so every step size is feasible. The bounds cho
 the two (`towpath.control.bounds`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,16 +52,15 @@ class Direction:
 
 
 def feedback(
-    model: Model, actions: Tensor, nominal: Sequence[Tensor], prior: ActionPrior, value: ValueKind
+    model: Model, actions: Tensor, prior: ActionPrior, value: ValueKind
 ) -> Direction | Status:
     """Return the closed-loop direction `u_t = u^_t + K_t (z_t - z^_t) + eps k_t`, or a status.
 
     The status says why there is no direction.
 
     Args:
-        model: the linear-quadratic model of the nominal trajectory.
+        model: the linear-quadratic model of the nominal trajectory, with its states z^_t.
         actions: `u^ [T, M]`, the nominal actions.
-        nominal: `z^_t [k, P]`, the nominal states before each stage.
         prior: the prior of the actions.
         value: the value function from which the gains are computed.
     """
@@ -69,17 +68,24 @@ def feedback(
     sweep = SWEEPS[value](model, prior.gradient(actions), precisions)
     if sweep is None or not np.isfinite(sweep.theta):
         return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
-    base = actions.double()
+    base, gains, start = actions.double(), sweep.gains, model.states[:1]
+    # K (z - z^) as K (z - z_1) - K (z^ - z_1): the nominal states need not be kept for the trials.
+    # Their distance from z_1, where every trial starts, is small enough for the difference to be
+    # precise.
+    nominal = [
+        gain.sensed(model.states[t] - start[0]) if t else None for t, gain in enumerate(gains)
+    ]
 
     def policy(eps: float) -> Policy:
         """Return the closed-loop policy for step size `eps`."""
 
         def action(t: int, z: Tensor) -> Tensor:
             """Return the action of stage t at the state z."""
-            gain = sweep.gains[t]
+            gain, expected = gains[t], nominal[t]
             u = base[t] + eps * gain.k
-            # before stage 2 nothing has moved, and stage 1's K was built without curvature
-            return u if t == 0 else u + gain.feedback(z - nominal[t])
+            if expected is None:  # before stage 2 nothing has moved
+                return u
+            return u + gain.response(gain.sensed(z - start[0]) - expected)
 
         return action
 

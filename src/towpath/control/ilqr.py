@@ -137,8 +137,8 @@ def _direction(
     value: ValueKind,
 ) -> Direction | Status:
     """Return the direction from a trajectory that will not be modelled again."""
-    model = problem.model(current, last=True, states=bounds.wants_states)
-    return bounds.direction(model, current.actions, current.states, prior, value)
+    model = problem.model(current, last=True)
+    return bounds.direction(model, current.actions, prior, value)
 
 
 def _nothing_left(direction: Direction, tolerance: float) -> Status:

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from towpath.control.blocks import applied_transposed, congruent
+from towpath.control.stored import ExactGradients, Gradients
 
 EVERYTHING = slice(None)
 """all coordinates of a stage"""
@@ -38,6 +39,12 @@ Total = Callable[[Tensor], Tensor]
 def whole(numbers: Tensor) -> Tensor:
     """Return the numbers unchanged: the total of a model that has every coordinate."""
     return numbers
+
+
+def chunks(P: int) -> Iterator[slice]:
+    """Yield slices of at most `CHUNK` coordinates that make up P."""
+    for start in range(0, P, CHUNK):
+        yield slice(start, min(start + CHUNK, P))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,11 @@ class Stage(Protocol):
     @property
     def C_xx(self) -> Tensor:  # noqa: N802
         """The diagonal curvature `[P]` of the stage's cost."""
+        ...
+
+    @property
+    def gradients(self) -> Gradients:
+        """The gradients J of the tasks alone, which need no Jacobians."""
         ...
 
     @property
@@ -91,6 +103,11 @@ class StageModel:
     def shape(self) -> tuple[int, int, int]:
         """The sizes M, k and P."""
         return self.J.shape[0], self.b.shape[0], self.b.shape[1]
+
+    @property
+    def gradients(self) -> ExactGradients:
+        """The gradients J of the tasks alone."""
+        return ExactGradients(self.J)
 
     def part(self, at: slice) -> "StageModel":
         """Return the model at some coordinates; only that of `EVERYTHING` has the exact product."""
@@ -165,6 +182,8 @@ class Model:
     held: Tensor | None = None
     """`[T, M]` bool: marks actions without any effect, whose weight on the simplex is 0; never all
     of a stage"""
+    states: Sequence[Tensor] = ()
+    """`z^_t [k, P]`, the nominal states before each stage, from which a feedback measures"""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -187,9 +206,7 @@ class Model:
 
     def parts(self) -> Iterator[tuple[slice, "Model"]]:
         """Yield models of `CHUNK` coordinates each; their sums are shares, not totals."""
-        P = self.shape[-1]
-        for start in range(0, P, CHUNK):
-            at = slice(start, min(start + CHUNK, P))
+        for at in chunks(self.shape[-1]):
             end = None if self.terminal is None else self.terminal.part(at)
             yield at, Model([stage.part(at) for stage in self.stages], end)
 

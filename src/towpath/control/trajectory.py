@@ -49,8 +49,6 @@ class Trajectory(Generic[Kept]):
     # what was done
     actions: Tensor
     """`[T, M]`, as they were used"""
-    states: Sequence[Tensor]
-    """z_t `[k, P]` before each stage"""
     # what it cost
     state_costs: list[float]
     """cost of the states, one number for each state that has one, summed in float64"""
@@ -103,11 +101,10 @@ class Problem(Protocol[Kept]):
         """
         ...
 
-    def model(self, trajectory: Trajectory[Kept], *, last: bool, states: bool) -> Model:
+    def model(self, trajectory: Trajectory[Kept], *, last: bool) -> Model:
         """Return the linear-quadratic model about a trajectory rolled out with derivatives.
 
         With `last=True` the trajectory will not be modelled again: its derivatives pass
-        to the model, which frees them with itself, and its states are freed unless `states` is
-        True.
+        to the model, which frees them with itself.
         """
         ...

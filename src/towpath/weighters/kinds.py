@@ -246,7 +246,7 @@ class _Reading:
             nominal: the trajectory, rolled out with derivatives.
             prior: unused, because nothing moves.
         """
-        gradient = costate_gradient(problem.model(nominal, last=True, states=False)).cpu()
+        gradient = costate_gradient(problem.model(nominal, last=True)).cpu()
         if not bool(torch.isfinite(gradient).all()):
             return Improvement(nominal, Status.NON_FINITE_DERIVATIVE)
         self.influence = -gradient

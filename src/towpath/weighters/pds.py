@@ -159,7 +159,7 @@ class PDS:
         self, problem: WindowProblem, nominal: Trajectory[Rollout], equal: Tensor
     ) -> Tensor | None:
         """Return the weights `[T, M]`, or None if a derivative is not finite."""
-        scores = -costate_gradient(problem.model(nominal, last=True, states=False)).cpu()
+        scores = -costate_gradient(problem.model(nominal, last=True)).cpu()
         if not bool(torch.isfinite(scores).all()):
             return None
         rows = torch.zeros_like(equal)

@@ -13,7 +13,6 @@ projected onto it:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar
 
 from torch import Tensor
@@ -34,15 +33,15 @@ class Bounds(ABC):
     effect; it is None where every task has one.
     """
 
-    wants_states: ClassVar[bool] = False
-    """Whether a direction is a feedback on the states of the trajectory."""
+    feeds_back: ClassVar[bool] = False
+    """Whether a direction is a feedback, which needs its model's gradients as long as trials are
+    rolled out."""
 
     @abstractmethod
     def direction(
         self,
         model: Model,
         actions: Tensor,
-        states: Sequence[Tensor],
         prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
@@ -51,7 +50,6 @@ class Bounds(ABC):
         Args:
             model: the linear-quadratic model of the trajectory.
             actions: `[T, M]`, the actions of the trajectory.
-            states: its states z_t `[k, P]`; may be empty unless `wants_states`.
             prior: the prior of the weights.
             value: the value function from which the feedback gains are computed.
         """
@@ -72,13 +70,12 @@ class Bounds(ABC):
 class ClosedLoop(Bounds):
     """Bounds that follow the gains of a sweep; a trial that leaves the bounds is rejected."""
 
-    wants_states = True
+    feeds_back = True
 
     def direction(
         self,
         model: Model,
         actions: Tensor,
-        states: Sequence[Tensor],
         prior: ActionPrior,
         value: ValueKind,
     ) -> Direction | Status:
@@ -87,11 +84,10 @@ class ClosedLoop(Bounds):
         Args:
             model: the linear-quadratic model of the trajectory.
             actions: `[T, M]`, the actions of the trajectory.
-            states: its states z_t `[k, P]`.
             prior: the prior of the weights.
             value: the value function from which the gains are computed.
         """
-        return feedback(model, actions, states, prior, value)
+        return feedback(model, actions, prior, value)
 
 
 class Convex(Bounds):
@@ -113,7 +109,6 @@ class Convex(Bounds):
         self,
         model: Model,
         actions: Tensor,
-        states: Sequence[Tensor],  # noqa: ARG002  an open loop does not depend on the states
         prior: ActionPrior,
         value: ValueKind,  # noqa: ARG002  the condensed problem is exact
     ) -> Direction | Status:
@@ -122,7 +117,6 @@ class Convex(Bounds):
         Args:
             model: the linear-quadratic model of the trajectory.
             actions: `[T, M]`, the actions of the trajectory.
-            states: unused, because the solution is open loop.
             prior: the prior of the weights.
             value: unused, because the condensed problem is exact.
         """

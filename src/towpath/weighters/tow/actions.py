@@ -7,6 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from towpath.control import Gradients
+
 
 class Actions(ABC):
     """The map from actions `u [M]` of a mini-batch to weights `w [M]`."""
@@ -19,6 +21,10 @@ class Actions(ABC):
     def through(self, J: Tensor, weights: Tensor) -> Tensor:
         """Return `(dw/du)' J [M, P]`, the derivative of the step's gradient in the actions."""
 
+    def gradients(self, J: Gradients, weights: Tensor) -> Gradients:
+        """Return `(dw/du)' J` of gradients that are read at some coordinates at a time."""
+        return Through(self, J, weights)
+
 
 @dataclass(frozen=True)
 class WeightActions(Actions):
@@ -30,6 +36,10 @@ class WeightActions(Actions):
 
     def through(self, J: Tensor, weights: Tensor) -> Tensor:  # noqa: ARG002
         """Return J unchanged, since `dw/du` is the identity."""
+        return J
+
+    def gradients(self, J: Gradients, weights: Tensor) -> Gradients:  # noqa: ARG002
+        """Return J unchanged."""
         return J
 
 
@@ -46,6 +56,24 @@ class SoftmaxActions(Actions):
     def through(self, J: Tensor, weights: Tensor) -> Tensor:
         """Return `(diag(w) - w w') J`, the softmax's derivative applied to J."""
         return weights[:, None] * (J - (weights @ J)[None])
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """The gradients in the actions, made from those in the weights where they are read."""
+
+    actions: Actions
+    J: Gradients
+    weights: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The sizes M and P."""
+        return self.J.shape
+
+    def part(self, at: slice) -> Tensor:
+        """Return the gradients at some coordinates."""
+        return self.actions.through(self.J.part(at), self.weights)
 
 
 NormaliseKind = Literal["none", "softmax"]

@@ -94,7 +94,7 @@ class Heading:
         began = time.perf_counter()
         cost = problem.setting.cost
         shares = problem.modeller.halves(nominal) if cost.has_halves else []
-        model = problem.model(nominal, last=True, states=False)
+        model = problem.model(nominal, last=True)
         models = [model, *(model.with_share(share) for share in shares)]
         costates = [dict(backward_costates(each)) for each in models]
         del model, models, shares

@@ -8,6 +8,7 @@ The Jacobians of a step are made from the state and the gradients where a solver
 Adam they are twelve numbers a coordinate, more than the gradients of ten tasks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from towpath.control import (
     EVERYTHING,
     ExactProduct,
+    Gradients,
     Model,
     Stage,
     StageModel,
@@ -37,20 +39,34 @@ class Modeller:
         self.products = 0
         """Hessian products of single tasks so far: what the exact adjoint costs."""
 
-    def model(
-        self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
-    ) -> Model:
+    def model(self, trajectory: Trajectory[Rollout], *, last: bool = False) -> Model:
         """Return the model of a trajectory; free its derivatives if this is the `last` one."""
         terminal, points = trajectory.kept.terminal, list(trajectory.kept.points)
         if last:
             trajectory.kept.points.clear()
-        if last and not states:
-            assert isinstance(trajectory.states, Coordinates)
-            trajectory.states.states.clear()
+        states = self._states(points)
         # one after another: a clipped stage has a J of its own, and frees that of its point
-        stages = [self._stage(t, points.pop(0)) for t in range(len(points))]
-        end = None if terminal is None else TerminalCost(terminal.c_x, terminal.C_xx)
-        return Model(stages, end, self.setting.ranks.total, self.setting.held)
+        stages = [self._stage(t, points.pop(0), state) for t, state in enumerate(states)]
+        end = None if terminal is None else TerminalCost(_gradient(terminal), terminal.C_xx)
+        frozen = self.setting.modelling.frozen_moments
+        return Model(
+            stages,
+            end,
+            self.setting.ranks.total,
+            self.setting.held,
+            Coordinates(states, frozen=frozen),
+        )
+
+    def _states(self, points: Sequence[StagePoint]) -> list[State]:
+        """Return the states before each stage: the steps of the rollout, taken again.
+
+        A rollout does not store them, because trials would need memory for those of two.
+        """
+        states = [self.setting.own(self.setting.start.state)]
+        for t, point in enumerate(points[:-1]):
+            gradient = point.J.weighted(point.weights)
+            states.append(self._own_dynamics(t).step(states[-1], gradient))
+        return states
 
     def halves(self, trajectory: Trajectory[Rollout]) -> list[CostShare]:
         """Return the cost of the first and of the second half of the tasks."""
@@ -97,21 +113,21 @@ class Modeller:
         after, idle = step(state, gradient), step(state, torch.zeros_like(gradient))
         return coordinates(after, frozen=frozen) - coordinates(idle, frozen=frozen)
 
-    def _stage(self, t: int, point: StagePoint) -> Stage:
+    def _stage(self, t: int, point: StagePoint, state: State) -> Stage:
         cost, zero = point.cost, torch.zeros_like(point.gam)
         terms = CostTerms(zero, zero) if cost is None else cost
         clip = self._own_dynamics(t).clip
         if clip is not None and clip.mixes:
-            return self._clipped(t, point, terms)
+            return self._clipped(t, point, state, terms)
         exact = None
         if self.setting.modelling.exact_adjoint and t > 0:
             exact = ExactProduct(self._hessian_product(t, point), point.gam)
-        return PointStage(self, t, point, terms.c_x, terms.C_xx, exact)
+        return PointStage(self, t, point, state, terms.c_x, terms.C_xx, exact)
 
-    def _clipped(self, t: int, point: StagePoint, terms: CostTerms) -> StageModel:
+    def _clipped(self, t: int, point: StagePoint, state: State, terms: CostTerms) -> StageModel:
         """Return the model of a stage whose step mixes coordinates, for all of them at once."""
-        modelling = self.setting.modelling
-        lin = self.linearise(t, point.state, point.weights @ point.J)
+        modelling, whole = self.setting.modelling, point.J.part(EVERYTHING)
+        lin = self.linearise(t, state, point.weights @ whole)
         A, removal = lin.A, lin.removal
         # the diagonal of R gam: the costate alone has the rest of R (`_through_clipping`)
         gam = point.gam if removal is None else removal.diagonal * point.gam
@@ -124,8 +140,9 @@ class Modeller:
             exact = ExactProduct(_product_with(point.gam), gam)
         if exact is not None and removal is not None:
             exact = _through_clipping(exact, removal)
-        J = lin.removed(modelling.actions.through(point.J, point.weights))
-        return StageModel(A, lin.b, J, terms.c_x, terms.C_xx, exact)
+        J = lin.removed(modelling.actions.through(whole, point.weights))
+        c_x = whole.sum(0) if terms.c_x is None else terms.c_x
+        return StageModel(A, lin.b, J, c_x, terms.C_xx, exact)
 
     def _hessian_product(self, t: int, point: StagePoint) -> Product:
         assert point.whole_x is not None
@@ -153,7 +170,9 @@ class PointStage:
     modeller: Modeller
     t: int
     point: StagePoint
-    c_x: Tensor
+    state: State
+    c_x: Tensor | None
+    """None for the sum of the gradients J"""
     C_xx: Tensor
     exact: ExactProduct | None = None
 
@@ -162,7 +181,13 @@ class PointStage:
         """The sizes M, k and P."""
         frozen = self.modeller.setting.modelling.frozen_moments
         M, P = self.point.J.shape
-        return M, 1 if frozen else 1 + len(self.point.state.slots), P
+        return M, 1 if frozen else 1 + len(self.state.slots), P
+
+    @property
+    def gradients(self) -> Gradients:
+        """The gradients J of the tasks, or those in the actions that the weights follow from."""
+        actions = self.modeller.setting.modelling.actions
+        return actions.gradients(self.point.J, self.point.weights)
 
     def with_gradient(self, c_x: Tensor) -> "PointStage":
         """Return the stage with another gradient of its cost, and without an exact product."""
@@ -171,13 +196,20 @@ class PointStage:
     def part(self, at: slice) -> StageModel:
         """Return the model at some coordinates; only that of `EVERYTHING` has the exact product."""
         point, modeller = self.point, self.modeller
-        J = point.J[:, at]
-        lin = modeller.linearise(self.t, point.state.part(at), point.weights @ J, at)
+        J = point.J.part(at)
+        lin = modeller.linearise(self.t, self.state.part(at), point.weights @ J, at)
         if self.t > 0:
             lin.A[:, 0] += lin.b * point.gam[at]
         through = modeller.setting.modelling.actions.through(J, point.weights)
+        c_x = J.sum(0) if self.c_x is None else self.c_x[at]
         exact = self.exact if at == EVERYTHING else None
-        return StageModel(lin.A, lin.b, through, self.c_x[at], self.C_xx[at], exact)
+        return StageModel(lin.A, lin.b, through, c_x, self.C_xx[at], exact)
+
+
+def _gradient(terms: CostTerms) -> Tensor:
+    """Return the gradient of a cost after the last step, which has no tasks of a step's own."""
+    assert terms.c_x is not None
+    return terms.c_x
 
 
 def _product_with(gam: Tensor) -> Product:

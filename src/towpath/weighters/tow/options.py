@@ -16,6 +16,8 @@ from towpath.control import (
     Bounds,
     BoundsKind,
     Convex,
+    ExactGradients,
+    HalfGradients,
     Search,
     ValueKind,
     bounds_of,
@@ -335,6 +337,7 @@ class TOW:
             exact_adjoint=self.adjoint == "exact",
             frozen_moments=self.moments == "frozen",
             actions=ACTIONS[self.normalise],
+            stored=HalfGradients.of if bounds_of(self.bounds).feeds_back else ExactGradients,
         )
 
     def _prior_choice(self, targets: bool) -> PriorChoice:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from towpath.control import Allows, GoesOn, Model, Policy, Trajectory
+from towpath.control import Allows, ExactGradients, GoesOn, Model, Policy, Trajectory
 from towpath.dynamics import State
 from towpath.objective import Columns, Evaluation
 from towpath.weighters.muted import Muted
@@ -57,11 +57,9 @@ class WindowProblem:
         """The rounding unit of the dtype of the parameters."""
         return float(torch.finfo(self.setting.start.state.x.dtype).eps)
 
-    def model(
-        self, trajectory: Trajectory[Rollout], *, last: bool = False, states: bool = True
-    ) -> Model:
+    def model(self, trajectory: Trajectory[Rollout], *, last: bool = False) -> Model:
         """Return the model of a trajectory; free what it reads if this is the last one."""
-        return self.modeller.model(trajectory, last=last, states=states)
+        return self.modeller.model(trajectory, last=last)
 
     def rollout(
         self,
@@ -95,7 +93,7 @@ class WindowProblem:
                 walk.complete = on = False
             if not on:
                 break
-        return walk.trajectory(M, frozen=setting.modelling.frozen_moments)
+        return walk.trajectory(M)
 
     def _stage(
         self, walk: Walk, t: int, policy: Policy, allows: Allows, decide: Decide | None
@@ -141,8 +139,7 @@ class WindowProblem:
             return False
         self._note_cost(walk, t, here)
         if walk.derivatives:
-            walk.states.append(own)
-            walk.points.append(self._point(own, w, here, walk.pending, state.x))
+            walk.points.append(self._point(t, w, here, walk.pending, state.x))
         walk.state, walk.pending = after, None
         return True
 
@@ -154,7 +151,7 @@ class WindowProblem:
             return
         walk.counted.append(setting.view.counted(t, here, trains=walk.trains))
         if walk.derivatives:
-            walk.pending = own_cost(here).plus(walk.pending)
+            walk.pending = own_cost(here).plus(walk.pending, here.held.values)
 
     def _cost_after(self, walk: Walk, t: int) -> bool:
         """Evaluate the cost after mini-batch t; return whether the rollout may go on."""
@@ -171,14 +168,12 @@ class WindowProblem:
         return walk.finite
 
     def _point(
-        self,
-        own: State,
-        w: Tensor,
-        here: Evaluation,
-        cost: CostTerms | None,
-        x: Tensor,
+        self, t: int, w: Tensor, here: Evaluation, cost: CostTerms | None, x: Tensor
     ) -> StagePoint:
-        """Return the data for a stage's model; `own` is the state at the rank's own coordinates."""
+        """Return the data for a stage's model, at the rank's own coordinates."""
         assert isinstance(here.held, Columns)
-        whole_x = x if self.setting.modelling.exact_adjoint else None
-        return StagePoint(own, w, here.held.values, step_curvature(here), cost, whole_x)
+        modelling, J = self.setting.modelling, here.held.values
+        # every rollout shares the first evaluation, so that a second form would only add to it
+        stored = modelling.stored(J) if t else ExactGradients(J)
+        whole_x = x if modelling.exact_adjoint else None
+        return StagePoint(w, stored, step_curvature(here), cost, whole_x)

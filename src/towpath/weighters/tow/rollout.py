@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from towpath.control import Trajectory, Work
+from towpath.control import StoredGradients, Trajectory, Work
 from towpath.dynamics import State
 from towpath.weighters.muted import NOTHING_MUTED, Muted
 
@@ -19,28 +19,32 @@ from towpath.weighters.muted import NOTHING_MUTED, Muted
 class CostTerms:
     """A stage's cost: gradient `[P]`, curvature `[P]`, gradients of two halves of the tasks."""
 
-    c_x: Tensor
+    c_x: Tensor | None
+    """None for the sum of the stage's own gradients J, which follows from them"""
     C_xx: Tensor
     halves: Tensor | None = None
     """`[2, P]`, where the cost has halves"""
 
-    def plus(self, other: "CostTerms | None") -> "CostTerms":
-        """Return the sum of the terms of two costs at one state."""
+    def plus(self, other: "CostTerms | None", J: Tensor) -> "CostTerms":
+        """Return the sum of the terms of two costs at one state, where the gradients are J."""
         if other is None:
             return self
+        mine, others = (J.sum(0) if c_x is None else c_x for c_x in (self.c_x, other.c_x))
         halves = self.halves if other.halves is None else other.halves
         if self.halves is not None and other.halves is not None:
             halves = self.halves + other.halves
-        return CostTerms(self.c_x + other.c_x, self.C_xx + other.C_xx, halves)
+        return CostTerms(mine + others, self.C_xx + other.C_xx, halves)
 
 
 @dataclass(frozen=True, eq=False)
 class StagePoint:
-    """The data of one stage that its model needs, at the rank's own coordinates."""
+    """The data of one stage that its model needs, at the rank's own coordinates.
 
-    state: State
+    The state is not among them: it follows from the first one by the steps before.
+    """
+
     weights: Tensor
-    J: Tensor
+    J: StoredGradients
     gam: Tensor
     cost: CostTerms | None
     whole_x: Tensor | None
@@ -92,18 +96,16 @@ class Walk:
     # what it recorded, stage by stage
     actions: list[Tensor] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
     counted: list[Tensor] = field(default_factory=list)
     losses: list[Tensor] = field(default_factory=list)
     accuracies: list[Tensor | None] = field(default_factory=list)
     points: list[StagePoint] = field(default_factory=list)
 
-    def trajectory(self, M: int, *, frozen: bool) -> Trajectory[Rollout]:
-        """Return the finished rollout; `frozen` moments are not part of its coordinates."""
+    def trajectory(self, M: int) -> Trajectory[Rollout]:
+        """Return the finished rollout."""
         rows = torch.stack(self.actions) if self.actions else self.state.x.new_zeros(0, M)
         return Trajectory(
             actions=rows,
-            states=Coordinates(self.states, frozen=frozen),
             state_costs=[float(row.sum()) for row in self.counted],
             finite=self.finite,
             feasible=self.feasible,
@@ -125,18 +127,17 @@ class Walk:
 
 
 class Coordinates(Sequence[Tensor]):
-    """The states z_t `[k, P]` of a trajectory as the model sees them, stacked on access.
+    """The states z_t `[k, P]` of a trajectory as the model sees them, stacked on access."""
 
-    The states themselves are stored anyway, so this uses no further memory.
-    """
-
-    def __init__(self, states: list[State], *, frozen: bool) -> None:
+    def __init__(self, states: Sequence[State], *, frozen: bool) -> None:
         self.states, self.frozen = states, frozen
 
     def __len__(self) -> int:
         return len(self.states)
 
     def __getitem__(self, t: Any) -> Any:
+        if isinstance(t, slice):
+            return Coordinates(self.states[t], frozen=self.frozen)
         return coordinates(self.states[t], frozen=self.frozen)
 
 

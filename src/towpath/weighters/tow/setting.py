@@ -1,11 +1,13 @@
 """The setting of a plan: the window, the state of training, and how it is modelled."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from towpath.control import ExactGradients, StoredGradients
 from towpath.distributed.ranks import Ranks
 from towpath.dynamics import State
 from towpath.objective import Curvature, CurvatureKind, Objective
@@ -28,6 +30,8 @@ class Modelling:
     frozen_moments: bool = False
     """whether the optimiser's moments are treated as fixed (the paper)"""
     actions: Actions = field(default_factory=WeightActions)
+    stored: Callable[[Tensor], StoredGradients] = ExactGradients
+    """how the gradients J of a rollout are stored until it is modelled"""
 
     def curvature_of(self, *rows: Tensor) -> Curvature | None:
         """Return a request for the tasks' curvature, one sum for each row `[M]` of weights."""

@@ -67,8 +67,8 @@ class Steering:
     ) -> Improvement[Rollout]:
         """Return the training with these weights or with the nominal's, whichever is accepted."""
         began = time.perf_counter()
-        model = problem.model(nominal, last=True, states=False)
-        direction = self.bounds.direction(model, nominal.actions, (), prior, "exact")
+        model = problem.model(nominal, last=True)
+        direction = self.bounds.direction(model, nominal.actions, prior, "exact")
         if isinstance(direction, Status):
             return Improvement(nominal, direction)
         if direction.stationarity <= self.tolerance:
