@@ -6,14 +6,14 @@ result. The returned trajectory is never worse than the nominal.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from towpath.control.bounds.bounds import Bounds
 from towpath.control.descent import Direction
 from towpath.control.difference import rounding
 from towpath.control.prior import ActionPrior
-from towpath.control.search import Outlook, Search, Step
+from towpath.control.search import PAUSE, Outlook, Search, Step
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind
 from towpath.control.trajectory import Kept, Problem, Trajectory
@@ -80,6 +80,7 @@ def ilqr(
     """
     history: list[Iteration] = []
     current, ratio, noise, status = nominal, 0.0, 0.0, Status.ITERATION_LIMIT
+    drowned = False
     first: Outlook | None = None
     for iteration in range(iterations):
         began = time.perf_counter()
@@ -98,6 +99,7 @@ def ilqr(
         way = (direction, problem, current, prior)
         step = search.along(*way, slack=slack, allows=bounds.allows, derivatives=modelled)
         history.append(_line(current, direction, step, prior, time.perf_counter() - began))
+        drowned = step.drowned
         if step.accepted is None:
             status = direction.ended(Status.LINE_SEARCH_FAILED)
             break
@@ -108,11 +110,13 @@ def ilqr(
             break
         search = search.after(1.0)
         del direction, step, way  # frees the previous gradients, which the gains refer to
-    outlook = _outlook(first, len(history), iterations, search)
+    outlook = _outlook(first, len(history), iterations, search, drowned=drowned)
     return Improvement(current, status, tuple(history), ratio, outlook=outlook)
 
 
-def _outlook(first: Outlook | None, begun: int, iterations: int, search: Search) -> Outlook:
+def _outlook(
+    first: Outlook | None, begun: int, iterations: int, search: Search, *, drowned: bool
+) -> Outlook:
     """Return what the next problem may expect.
 
     Args:
@@ -121,9 +125,11 @@ def _outlook(first: Outlook | None, begun: int, iterations: int, search: Search)
         begun: how many iterations were begun.
         iterations: how many were asked for.
         search: knows whether a second iteration was prepared.
+        drowned: whether chance alone decided the last search.
     """
     if first is None:
-        return search.outlook
+        before = search.outlook
+        return replace(before, pause=PAUSE if drowned else max(0, before.pause - 1))
     if iterations == 1:
         return Outlook(first.eps)
     return Outlook(first.eps, begun > 1 if search.prepares else first.further)
