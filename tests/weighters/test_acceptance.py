@@ -193,7 +193,7 @@ def test_a_search_that_chance_decides_takes_one_trial_and_then_pauses():
     tow = tp.TOW(beta=100.0, acceptance="chance", curvature="none")
     seed, plan = rejected_by_chance(tow)
     assert plan.history[0].trials == 1
-    assert plan.status is Status.LINE_SEARCH_FAILED
+    assert plan.status is Status.NO_SIGNIFICANT_DECREASE
     assert plan.weighter_state["search"]["pause"] == PAUSE
     state, begun = plan.weighter_state, []
     for _ in range(PAUSE + 1):

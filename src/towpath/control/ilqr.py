@@ -66,7 +66,8 @@ def ilqr(
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
     before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
     iteration after the first is not begun if chance would hide its decrease (`Search.hides`), or
-    if it was so unlikely that the accepted trial has no derivatives (`Step.modelled`).
+    if it was so unlikely that the accepted trial has no derivatives (`Step.modelled`). None is
+    begun in a pause (`Outlook.pause`).
 
     Args:
         problem: rolls policies out and models trajectories.
@@ -101,7 +102,8 @@ def ilqr(
         history.append(_line(current, direction, step, prior, time.perf_counter() - began))
         drowned = step.drowned
         if step.accepted is None:
-            status = direction.ended(Status.LINE_SEARCH_FAILED)
+            why = Status.NO_SIGNIFICANT_DECREASE if drowned else Status.LINE_SEARCH_FAILED
+            status = direction.ended(why)
             break
         current, noise = step.accepted, step.noise
         first = first or Outlook(step.eps, step.surprising)
