@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from towpath.control import ActionPrior, Search, Trajectory, Work
+from towpath.control import ActionPrior, Outlook, Search, Trajectory, Work
 from towpath.control.descent import Direction
 
 FREE = ActionPrior(0.0, 0.0)
@@ -72,6 +72,31 @@ def test_no_trial_above_the_nominal_is_taken_however_large_its_error():
     assert world.tried == [1.0, 0.5, 0.25]
 
 
+def test_a_search_whose_promise_chance_drowns_ends_with_the_first_rejected_trial():
+    world = World(tasks(-1.0, 1.2, 0.3, -0.4))  # +0.1 with a standard error of about 1.9
+    step = along(world, Search(3, 0.1, chance=1.0), theta=-0.18)
+    assert (step.accepted, step.drowned, world.tried) == (None, True, [1.0])
+    world = World(tasks(-1.0, 1.2, 0.3, -0.4))
+    step = along(world, Search(3, 0.1, chance=1.0), theta=-0.25)
+    assert (step.accepted, step.drowned) == (None, False), "a promise of an eighth may be kept"
+    assert world.tried[-1] == 0.25
+    world = World(tasks(-1.0, 1.2, 0.3, -0.4))
+    step = along(world, Search(3, 0.1), theta=-0.18)
+    assert (step.drowned, world.tried[-1]) == (False, 0.25), "a strict search goes on"
+
+
+def test_a_rise_that_chance_does_not_explain_is_halved_whatever_was_promised():
+    world = World(tasks(0.1, 0.3, -0.1, 0.2))  # +0.5 with a standard error of 0.34
+    step = along(world, Search(3, 0.1, chance=1.0), theta=-0.01)
+    assert (step.accepted, step.drowned, step.trials) == (None, False, 2)
+
+
+def test_an_accepted_trial_drowns_nothing():
+    world = World(tasks(-1.0, 0.8, 0.3, -0.4))
+    step = along(world, Search(3, 0.1, chance=1.0), theta=-0.01)
+    assert (step.eps, step.drowned) == (1.0, False)
+
+
 def test_chance_hides_what_is_predicted_below_the_error_at_its_step_size():
     direction = Direction(lambda eps: lambda t, z: torch.tensor([eps]), -1.0, 0.4, 1.0, 0.0)
     search = Search(chance=2.0)
@@ -109,3 +134,16 @@ def test_a_search_begins_at_twice_the_step_of_the_one_before(ended, first):
     step = along(world, Search().after(ended))
     assert world.tried == [first]
     assert step.eps == first
+
+
+def test_no_problem_is_searched_in_a_pause():
+    direction = Direction(lambda eps: lambda t, z: torch.tensor([eps]), -1.0, 0.4, 1.0, 0.0)
+    search = Search(chance=1.0, outlook=Outlook(pause=1))
+    assert search.hides(direction, 1.0, noise=0.0)
+
+
+def test_a_surprise_counts_only_if_the_promise_could_be_seen():
+    world = World(tasks(-1.0, -3.0, -0.5, -2.0))  # -6.5 with a standard error of 2.2
+    search = Search(3, 0.1, chance=1.0)
+    assert along(world, search, theta=-1.0).surprising
+    assert not along(world, search, theta=-0.1).surprising

@@ -9,6 +9,7 @@ import torch
 import towpath as tp
 from tests.weighters.problems import regression
 from towpath.control import Status
+from towpath.control.search import PAUSE
 
 BETAS = (0.003, 0.03, 0.3)
 SEEDS = range(4)
@@ -66,7 +67,7 @@ def test_the_next_window_searches_from_where_the_last_one_ended():
     first = problem.plan(tow)
     (line,) = first.history
     assert line.trials > 2, "the case must need several trials"
-    assert first.weighter_state == {"search": {"eps": line.eps, "further": True}}
+    assert first.weighter_state == {"search": {"eps": line.eps, "further": True, "pause": 0}}
     again = problem.plan(tow, state=first.weighter_state)
     assert torch.equal(again.weights, first.weights)
     assert again.history[0].trials == 2  # twice the step, which was refused before, and the step
@@ -109,7 +110,7 @@ def test_after_a_trial_that_cost_too_much_the_first_iteration_is_the_only_one():
         assert torch.equal(plan.weights, once.weights)
         # the first trial is sketched, those after it lead to no model
         assert once.sketches < plan.sketches <= once.sketches + 3.0
-        assert plan.weighter_state == {"search": {"eps": line.eps, "further": False}}
+        assert plan.weighter_state == {"search": {"eps": line.eps, "further": False, "pause": 0}}
         strict = problem.plan(tp.TOW(beta=beta, acceptance="strict"))
         assert len(strict.history) == 2
     assert seen, "some first trial must be rejected"
@@ -161,3 +162,57 @@ def test_a_strict_plan_always_prepares_its_second_iteration():
     problem = problem_of(0)
     strict = tp.TOW(acceptance="strict")
     assert problem.plan(strict, state=UNLIKELY).sketches == problem.plan(strict).sketches
+
+
+def rough(params, task):
+    """A smooth loss, and a term that any change of the parameters turns into another number."""
+    x, y, phase = task
+    smooth = (x @ params["w"] - y).square().mean()
+    return smooth + 0.3 * torch.sin(1e9 * params["w"].detach().sum() + phase)
+
+
+def rough_plan(tow, *, state=None, seed=0):
+    """Plan a window whose promises are far below what chance makes of its losses."""
+    g = torch.Generator().manual_seed(seed)
+    f64 = {"generator": g, "dtype": torch.float64}
+    params = {"w": torch.randn(2, **f64)}
+    objective = tp.Objective.from_function(rough, loss=None)
+    tasks = [[(torch.randn(4, 2, **f64), torch.randn(4, **f64)) for _ in range(5)] for _ in "abc"]
+    window = [[(*task, 2.0 * i) for i, task in enumerate(batch)] for batch in tasks]
+    optimizer = tp.SGD(lr=1e-3).init(params)
+    return tow.plan(objective, params, optimizer, window, state=state)
+
+
+def rejected_by_chance(tow):
+    """A seed whose first trial costs more than the nominal, and its plan."""
+    plans = ((seed, rough_plan(tow, seed=seed)) for seed in range(20))
+    return next((seed, plan) for seed, plan in plans if plan.history[0].eps == 0.0)
+
+
+def test_a_search_that_chance_decides_takes_one_trial_and_then_pauses():
+    tow = tp.TOW(beta=100.0, acceptance="chance", curvature="none")
+    seed, plan = rejected_by_chance(tow)
+    assert plan.history[0].trials == 1
+    assert plan.status is Status.NO_SIGNIFICANT_DECREASE
+    assert plan.weighter_state["search"]["pause"] == PAUSE
+    state, begun = plan.weighter_state, []
+    for _ in range(PAUSE + 1):
+        plan = rough_plan(tow, state=state, seed=seed)
+        begun.append(len(plan.history))
+        state = plan.weighter_state
+        if not plan.history:
+            assert plan.status is Status.NO_SIGNIFICANT_DECREASE
+            assert plan.evaluations == 3.0  # the nominal alone
+    assert begun == [0] * PAUSE + [1]
+
+
+def test_a_strict_search_does_not_pause():
+    seed, _ = rejected_by_chance(tp.TOW(beta=100.0, acceptance="chance", curvature="none"))
+    plan = rough_plan(tp.TOW(beta=100.0, acceptance="strict", curvature="none"), seed=seed)
+    assert plan.history[0].trials > 1
+    assert plan.weighter_state == {}
+
+
+def test_a_pause_of_less_than_no_window_is_refused():
+    with pytest.raises(ValueError, match=r"pause of -1 windows; expected 0 or more"):
+        problem_of(0).plan(tp.TOW(acceptance="chance"), state={"search": {"pause": -1}})

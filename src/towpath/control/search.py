@@ -3,10 +3,11 @@
 A trial differs from the nominal in every task, by more in some than in others, and the difference
 of the costs has a standard error over the tasks. A search that knows of chance takes a decrease
 that falls short of the promise by no more than that error, and breaks a trial off that is beyond
-it. No trial above the nominal is taken, whatever the error.
+it. Where the promise is far below the error, chance alone decides whether a trial lowers the cost:
+the search then ends with the first trial that does not, and the next problems are not searched.
+No trial above the nominal is taken, whatever the error.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
@@ -23,6 +24,11 @@ FREE_HALVINGS = 30
 """the largest number of steps that may be rejected without an evaluation"""
 BEYOND = 2.0
 """a trial is broken off when it is above the nominal by this many times what chance explains"""
+DROWNED = 0.1
+"""a promise below this share of what chance explains is drowned: no trial can show it, and neither
+can a shorter step, which promises less"""
+PAUSE = 3
+"""problems that are not searched after one whose promise was drowned"""
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Outlook:
     """the step size at which the first search ended"""
     further: bool = True
     """whether a second iteration may show a decrease, so that trials are worth modelling"""
+    pause: int = 0
+    """how many problems are not to be searched, because chance alone decided the last search"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +54,14 @@ class Step(Generic[Kept]):
     noise: float = 0.0
     """standard error of the last finished trial's difference, over its step size"""
     surprising: bool = False
-    """whether the accepted trial is further from its prediction than chance explains, and no cost
-    rejected a trial before it: its length was what was wrong then, not what is left to gain"""
+    """whether the accepted trial is further from its prediction than chance explains, although it
+    promised enough to be seen, and no cost rejected a trial before it: its length was what was
+    wrong then, not what is left to gain"""
     modelled: bool = False
     """whether the accepted trial has derivatives: if they were asked for and, where chance is known
     of, the cost of no earlier trial was too high"""
+    drowned: bool = False
+    """whether the search ended without a trial because chance alone decides about them"""
 
 
 @dataclass(frozen=True)
@@ -70,9 +81,6 @@ class Search:
     error"""
     outlook: Outlook = Outlook()
     """what is known from the problem before this one"""
-    jumps: bool = False
-    """whether a rejected trial says which step sizes need not be tried (`_longest`): in iterations
-    after the first, which have less to gain"""
 
     @property
     def first(self) -> float:
@@ -86,10 +94,12 @@ class Search:
 
     def after(self, eps: float) -> "Search":
         """Return the search of the next iteration, which starts at step size `eps`."""
-        return replace(self, outlook=replace(self.outlook, eps=eps), jumps=True)
+        return replace(self, outlook=replace(self.outlook, eps=eps))
 
     def hides(self, direction: Direction, eps: float, noise: float) -> bool:
         """Return whether chance would hide the decrease that is predicted for a step size.
+
+        It does in a pause, too, whatever is predicted.
 
         Args:
             direction: the direction to search along.
@@ -97,7 +107,8 @@ class Search:
             noise: standard error of a difference over its step size; 0 if it is not known.
         """
         visible = self.chance * noise * eps
-        return visible > 0.0 and direction.predicted_decrease(eps) < visible
+        hidden = visible > 0.0 and direction.predicted_decrease(eps) < visible
+        return hidden or self.outlook.pause > 0
 
     def along(
         self,
@@ -126,7 +137,7 @@ class Search:
                 models a trial only if the cost rejected none before it.
         """
         eps, work, trials, noise = self.first, Work(), 0, 0.0
-        wrong, skipped = False, 0
+        wrong, skipped, drowned = False, 0, False
         for _ in range(self.max_trials + FREE_HALVINGS):
             modelled = derivatives and not (wrong and self.chance > 0.0)
             candidate = problem.rollout(
@@ -135,47 +146,63 @@ class Search:
                 allows=allows,
                 goes_on=self._watching(current, prior),
             )
-            work, change = work + candidate.work, math.nan
+            work = work + candidate.work
             if candidate.feasible or candidate.work.any:
                 trials += 1
-            if candidate.finite and candidate.feasible and candidate.complete:
-                found = difference(candidate, current, prior)
-                noise, change = found.error / eps, found.change
-                # the two sums as well, so that no rounding of them shows a plan above its nominal
-                lower = found.change <= 0.0 and candidate.cost(prior) <= current.cost(prior)
-                if lower and found.change <= self._enough(eps * direction.theta, slack, found):
-                    missed = abs(found.change + direction.predicted_decrease(eps))
-                    surprising = missed > self.chance * found.error and not wrong
+            found = _found(candidate, current, prior)
+            if found is not None:
+                noise, predicted = found.error / eps, direction.predicted_decrease(eps)
+                drowned = self._drowns(found, predicted)
+                if self._accepts(found, eps * direction.theta, slack):
+                    missed = abs(found.change + predicted) > self.chance * found.error
+                    surprising = missed and not (wrong or drowned)
                     return Step(candidate, eps, trials, work, noise, surprising, modelled)
-            if trials + skipped >= self.max_trials:
+            if drowned or trials + skipped >= self.max_trials:
                 break
             wrong = wrong or candidate.feasible  # not the bounds but the cost rejected it
             del candidate  # free its memory before the next trial is rolled out
-            longest = self._longest(eps, change, direction.theta)
+            longest = self._longest(eps, found, direction.theta)
             eps *= 0.5
             while eps > longest and trials + skipped < self.max_trials - 1:
                 eps, skipped = 0.5 * eps, skipped + 1
-        return Step(None, 0.0, trials, work, noise)
+        return Step(None, 0.0, trials, work, noise, drowned=drowned)
 
-    def _longest(self, eps: float, change: float, theta: float) -> float:
+    def _longest(self, eps: float, found: Difference | None, theta: float) -> float:
         """Return the longest step size worth trying after a rejected one.
 
-        A search that `jumps` takes the parabola of slope theta through the rejected trial, on which
-        longer steps would be rejected as well.
+        On the parabola of slope theta through the rejected trial, longer steps would be rejected as
+        well.
 
         Args:
             eps: the rejected step size.
-            change: by how much the cost of its trial was above the nominal's; NaN if unknown.
+            found: how its trial differs from the nominal; None if it was not finished.
             theta: the slope of the cost at step size 0.
         """
-        bend = change - eps * theta
-        if not self.jumps or not bend > 0.0:
+        bend = 0.0 if found is None else found.change - eps * theta
+        if not bend > 0.0:
             return eps
         return (1.0 - self.sufficient_decrease) * -theta * eps * (eps / bend)
 
-    def _enough(self, promised: float, slack: float, found: Difference) -> float:
-        """Return the largest change of the cost with which a trial is accepted."""
-        return self.sufficient_decrease * promised + max(slack, self.chance * found.error)
+    def _accepts(self, found: Difference, promised: float, slack: float) -> bool:
+        """Return whether a trial is taken: never one above the nominal.
+
+        Args:
+            found: how the trial differs from the nominal.
+            promised: the change of the cost to first order, at most 0.
+            slack: rounding error of the difference.
+        """
+        spare = max(slack, self.chance * found.error)
+        return found.change <= min(0.0, self.sufficient_decrease * promised + spare)
+
+    def _drowns(self, found: Difference, predicted: float) -> bool:
+        """Return whether chance explains how a trial came out, and hides all that it promised.
+
+        Args:
+            found: how the trial differs from the nominal.
+            predicted: the decrease that was predicted for it.
+        """
+        explained = self.chance * found.error
+        return found.change <= explained and predicted < DROWNED * explained
 
     def _watching(self, current: Trajectory[Kept], prior: ActionPrior) -> GoesOn | None:
         """Return whether a trial may go on, from the costs so far; None for a strict search.
@@ -194,3 +221,14 @@ class Search:
             return error == 0.0 or float(each.sum()) <= spare + BEYOND * self.chance * error
 
         return goes_on
+
+
+def _found(
+    trial: Trajectory[Kept], nominal: Trajectory[Kept], prior: ActionPrior
+) -> Difference | None:
+    """Return how a trial differs from the nominal; None if it was not finished."""
+    if not (trial.finite and trial.feasible and trial.complete):
+        return None
+    found = difference(trial, nominal, prior)
+    # the two sums as well, so that no rounding of them shows a plan above its nominal
+    return replace(found, change=max(found.change, trial.cost(prior) - nominal.cost(prior)))

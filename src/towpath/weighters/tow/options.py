@@ -80,7 +80,6 @@ TOWARDS_TARGETS: Mapping[str, Any] = {
     "iterations": 1,
     "curvature": "none",
     "wants_targets": True,
-    "acceptance": "strict",
 }
 CHANCE = 1.0
 """`acceptance="chance"`: standard errors over the tasks that a decrease must be above to be seen"""
@@ -129,7 +128,9 @@ class TOW:
             begins at twice the step size with which that of the window before ended. A second
             iteration needs the curvature along the first trial, which is left out while second
             iterations show nothing and trials come out as predicted; none follows a trial that
-            cost too much. With either, a plan is never worse than its nominal.
+            cost too much. Where the promise is far below the error, the first trial that costs
+            more ends the search, and the next windows keep their nominal weights. With either, a
+            plan is never worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
