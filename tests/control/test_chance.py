@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from towpath.control import ActionPrior, Outlook, Search, Trajectory, Work
+from towpath.control import ActionPrior, Search, Trajectory, Work
 from towpath.control.descent import Direction
 
 FREE = ActionPrior(0.0, 0.0)
@@ -134,12 +134,6 @@ def test_a_search_begins_at_twice_the_step_of_the_one_before(ended, first):
     step = along(world, Search().after(ended))
     assert world.tried == [first]
     assert step.eps == first
-
-
-def test_no_problem_is_searched_in_a_pause():
-    direction = Direction(lambda eps: lambda t, z: torch.tensor([eps]), -1.0, 0.4, 1.0, 0.0)
-    search = Search(chance=1.0, outlook=Outlook(pause=1))
-    assert search.hides(direction, 1.0, noise=0.0)
 
 
 def test_a_surprise_counts_only_if_the_promise_could_be_seen():

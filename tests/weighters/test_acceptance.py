@@ -9,7 +9,6 @@ import torch
 import towpath as tp
 from tests.weighters.problems import regression
 from towpath.control import Status
-from towpath.control.search import PAUSE
 
 BETAS = (0.003, 0.03, 0.3)
 SEEDS = range(4)
@@ -67,7 +66,7 @@ def test_the_next_window_searches_from_where_the_last_one_ended():
     first = problem.plan(tow)
     (line,) = first.history
     assert line.trials > 2, "the case must need several trials"
-    assert first.weighter_state == {"search": {"eps": line.eps, "further": True, "pause": 0}}
+    assert first.weighter_state == {"search": {"eps": line.eps, "further": True}}
     again = problem.plan(tow, state=first.weighter_state)
     assert torch.equal(again.weights, first.weights)
     assert again.history[0].trials == 2  # twice the step, which was refused before, and the step
@@ -110,7 +109,7 @@ def test_after_a_trial_that_cost_too_much_the_first_iteration_is_the_only_one():
         assert torch.equal(plan.weights, once.weights)
         # the first trial is sketched, those after it lead to no model
         assert once.sketches < plan.sketches <= once.sketches + 3.0
-        assert plan.weighter_state == {"search": {"eps": line.eps, "further": False, "pause": 0}}
+        assert plan.weighter_state == {"search": {"eps": line.eps, "further": False}}
         strict = problem.plan(tp.TOW(beta=beta, acceptance="strict"))
         assert len(strict.history) == 2
     assert seen, "some first trial must be rejected"
@@ -189,30 +188,17 @@ def rejected_by_chance(tow):
     return next((seed, plan) for seed, plan in plans if plan.history[0].eps == 0.0)
 
 
-def test_a_search_that_chance_decides_takes_one_trial_and_then_pauses():
+def test_a_search_that_chance_decides_takes_one_trial():
     tow = tp.TOW(beta=100.0, acceptance="chance", curvature="none")
     seed, plan = rejected_by_chance(tow)
     assert plan.history[0].trials == 1
     assert plan.status is Status.NO_SIGNIFICANT_DECREASE
-    assert plan.weighter_state["search"]["pause"] == PAUSE
-    state, begun = plan.weighter_state, []
-    for _ in range(PAUSE + 1):
-        plan = rough_plan(tow, state=state, seed=seed)
-        begun.append(len(plan.history))
-        state = plan.weighter_state
-        if not plan.history:
-            assert plan.status is Status.NO_SIGNIFICANT_DECREASE
-            assert plan.evaluations == 3.0  # the nominal alone
-    assert begun == [0] * PAUSE + [1]
+    again = rough_plan(tow, state=plan.weighter_state, seed=seed)
+    assert len(again.history) == 1  # the next window is searched all the same
 
 
-def test_a_strict_search_does_not_pause():
+def test_a_strict_search_goes_on_where_chance_decides():
     seed, _ = rejected_by_chance(tp.TOW(beta=100.0, acceptance="chance", curvature="none"))
     plan = rough_plan(tp.TOW(beta=100.0, acceptance="strict", curvature="none"), seed=seed)
     assert plan.history[0].trials > 1
     assert plan.weighter_state == {}
-
-
-def test_a_pause_of_less_than_no_window_is_refused():
-    with pytest.raises(ValueError, match=r"pause of -1 windows; expected 0 or more"):
-        problem_of(0).plan(tp.TOW(acceptance="chance"), state={"search": {"pause": -1}})

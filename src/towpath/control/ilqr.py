@@ -6,14 +6,14 @@ result. The returned trajectory is never worse than the nominal.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic
 
 from towpath.control.bounds.bounds import Bounds
 from towpath.control.descent import Direction
 from towpath.control.difference import rounding
 from towpath.control.prior import ActionPrior
-from towpath.control.search import PAUSE, Outlook, Search, Step
+from towpath.control.search import Outlook, Search, Step
 from towpath.control.status import Status
 from towpath.control.sweep import ValueKind
 from towpath.control.trajectory import Kept, Problem, Trajectory
@@ -65,9 +65,8 @@ def ilqr(
 
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
     before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
-    iteration after the first is not begun if chance would hide its decrease (`Search.hides`), or
-    if it was so unlikely that the accepted trial has no derivatives (`Step.modelled`). None is
-    begun in a pause (`Outlook.pause`).
+    iteration is not begun if chance would hide its decrease (`Search.hides`), or if it was so
+    unlikely that the accepted trial has no derivatives (`Step.modelled`).
 
     Args:
         problem: rolls policies out and models trajectories.
@@ -81,7 +80,6 @@ def ilqr(
     """
     history: list[Iteration] = []
     current, ratio, noise, status = nominal, 0.0, 0.0, Status.ITERATION_LIMIT
-    drowned = False
     first: Outlook | None = None
     for iteration in range(iterations):
         began = time.perf_counter()
@@ -100,10 +98,8 @@ def ilqr(
         way = (direction, problem, current, prior)
         step = search.along(*way, slack=slack, allows=bounds.allows, derivatives=modelled)
         history.append(_line(current, direction, step, prior, time.perf_counter() - began))
-        drowned = step.drowned
         if step.accepted is None:
-            why = Status.NO_SIGNIFICANT_DECREASE if drowned else Status.LINE_SEARCH_FAILED
-            status = direction.ended(why)
+            status = direction.ended(step.failure)
             break
         current, noise = step.accepted, step.noise
         first = first or Outlook(step.eps, step.surprising)
@@ -112,13 +108,11 @@ def ilqr(
             break
         search = search.after(1.0)
         del direction, step, way  # frees the previous gradients, which the gains refer to
-    outlook = _outlook(first, len(history), iterations, search, drowned=drowned)
+    outlook = _outlook(first, len(history), iterations, search)
     return Improvement(current, status, tuple(history), ratio, outlook=outlook)
 
 
-def _outlook(
-    first: Outlook | None, begun: int, iterations: int, search: Search, *, drowned: bool
-) -> Outlook:
+def _outlook(first: Outlook | None, begun: int, iterations: int, search: Search) -> Outlook:
     """Return what the next problem may expect.
 
     Args:
@@ -127,11 +121,9 @@ def _outlook(
         begun: how many iterations were begun.
         iterations: how many were asked for.
         search: knows whether a second iteration was prepared.
-        drowned: whether chance alone decided the last search.
     """
     if first is None:
-        before = search.outlook
-        return replace(before, pause=PAUSE if drowned else max(0, before.pause - 1))
+        return search.outlook
     if iterations == 1:
         return Outlook(first.eps)
     return Outlook(first.eps, begun > 1 if search.prepares else first.further)

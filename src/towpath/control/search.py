@@ -4,7 +4,7 @@ A trial differs from the nominal in every task, by more in some than in others, 
 of the costs has a standard error over the tasks. A search that knows of chance takes a decrease
 that falls short of the promise by no more than that error, and breaks a trial off that is beyond
 it. Where the promise is far below the error, chance alone decides whether a trial lowers the cost:
-the search then ends with the first trial that does not, and the next problems are not searched.
+the search then ends with the first trial that does not.
 No trial above the nominal is taken, whatever the error.
 """
 
@@ -18,6 +18,7 @@ from torch import Tensor
 from towpath.control.descent import Direction
 from towpath.control.difference import Difference, difference, standard_error
 from towpath.control.prior import ActionPrior
+from towpath.control.status import Status
 from towpath.control.trajectory import Allows, GoesOn, Kept, Problem, Trajectory, Work
 
 FREE_HALVINGS = 30
@@ -27,8 +28,6 @@ BEYOND = 2.0
 DROWNED = 0.1
 """a promise below this share of what chance explains is drowned: no trial can show it, and neither
 can a shorter step, which promises less"""
-PAUSE = 3
-"""problems that are not searched after one whose promise was drowned"""
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,6 @@ class Outlook:
     """the step size at which the first search ended"""
     further: bool = True
     """whether a second iteration may show a decrease, so that trials are worth modelling"""
-    pause: int = 0
-    """how many problems are not to be searched, because chance alone decided the last search"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +59,11 @@ class Step(Generic[Kept]):
     of, the cost of no earlier trial was too high"""
     drowned: bool = False
     """whether the search ended without a trial because chance alone decides about them"""
+
+    @property
+    def failure(self) -> Status:
+        """Why there is no accepted trial."""
+        return Status.NO_SIGNIFICANT_DECREASE if self.drowned else Status.LINE_SEARCH_FAILED
 
 
 @dataclass(frozen=True)
@@ -99,16 +101,13 @@ class Search:
     def hides(self, direction: Direction, eps: float, noise: float) -> bool:
         """Return whether chance would hide the decrease that is predicted for a step size.
 
-        It does in a pause, too, whatever is predicted.
-
         Args:
             direction: the direction to search along.
             eps: the step size.
             noise: standard error of a difference over its step size; 0 if it is not known.
         """
         visible = self.chance * noise * eps
-        hidden = visible > 0.0 and direction.predicted_decrease(eps) < visible
-        return hidden or self.outlook.pause > 0
+        return visible > 0.0 and direction.predicted_decrease(eps) < visible
 
     def along(
         self,

@@ -302,18 +302,13 @@ def nominal_memory(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def search_memory(state: Mapping[str, Any] | None) -> Outlook:
     """Return what the previous window says about the search of this one."""
     found = (state or {}).get("search", {})
-    eps, further, pause = found.get("eps", 1.0), found.get("further", True), found.get("pause", 0)
+    eps, further = found.get("eps", 1.0), found.get("further", True)
     if not 0.0 < eps <= 1.0:
         raise ValueError(
             f"The state of TOW has the step size {eps!r}; expected more than 0 and at most 1, as "
             "in plan.weighter_state of the window before. Pass that, or None to begin anew."
         )
-    if pause < 0:
-        raise ValueError(
-            f"The state of TOW has a pause of {pause!r} windows; expected 0 or more, as in "
-            "plan.weighter_state of the window before. Pass that, or None to begin anew."
-        )
-    return Outlook(float(eps), bool(further), int(pause))
+    return Outlook(float(eps), bool(further))
 
 
 def steps_through(weighter: Weighter) -> bool:

@@ -129,8 +129,7 @@ class TOW:
             iteration needs the curvature along the first trial, which is left out while second
             iterations show nothing and trials come out as predicted; none follows a trial that
             cost too much. Where the promise is far below the error, the first trial that costs
-            more ends the search, and the next windows keep their nominal weights. With either, a
-            plan is never worse than its nominal.
+            more ends the search. With either, a plan is never worse than its nominal.
         query_share: share of each query set that costates are computed from; below 1 costs are
             compared on that part (`TOW.fast()`; see `towpath.weighters.tow.part`). Stage 1, which
             training evaluates anyway, is always whole; so are targets. "auto" is 0.45, or 0.25
