@@ -430,3 +430,15 @@ def test_a_rule_that_wants_targets_says_so_where_there_are_none():
         tp.TOW(nominal="trim").plan(
             problem.objective, problem.params, problem.state, problem.window, state={"step": 1}
         )
+
+
+def test_windows_follow_each_other_where_only_the_search_has_something_to_remember():
+    """A nominal that plans by itself may leave no memory, where the plan about it leaves some."""
+    tow = tp.TOW(beta=0.03, nominal="tow-faithful", acceptance="chance")
+    state, kept = None, []
+    for seed in range(6):
+        problem = regression(4, 5, seed=seed, lr=0.1).without_targets()
+        plan = problem.plan(tow, state=state)
+        state = plan.weighter_state
+        kept.append(sorted(state))
+    assert ["search"] in kept

@@ -70,6 +70,8 @@ def feedback(
         return Status.NOT_POSITIVE_DEFINITE if model.is_finite() else Status.NON_FINITE_DERIVATIVE
     base, gains, start = actions.double(), sweep.gains, model.states[:1]
     # K (z - z^) as K (z - z_1) - K (z^ - z_1): the nominal states need not be kept for the trials.
+    # With gradients in 16 bits z^ is stepped again from these, so a trial of step size 0 is the
+    # nominal to their precision.
     # Their distance from z_1, where every trial starts, is small enough for the difference to be
     # precise.
     nominal = [

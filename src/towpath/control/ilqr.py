@@ -65,8 +65,8 @@ def ilqr(
 
     A trajectory's derivatives are freed as soon as its direction is known, and a rejected trial
     before the next, so that memory has two sets of gradients `[T, M, P]` only if both are used. An
-    iteration is not begun if chance would hide its decrease (`Search.hides`), or if it was so
-    unlikely that the accepted trial has no derivatives (`Step.modelled`).
+    iteration after the first is not begun if chance would hide its decrease (`Search.hides`), or
+    if it was so unlikely that the accepted trial has no derivatives (`Step.modelled`).
 
     Args:
         problem: rolls policies out and models trajectories.

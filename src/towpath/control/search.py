@@ -201,7 +201,7 @@ class Search:
             predicted: the decrease that was predicted for it.
         """
         explained = self.chance * found.error
-        return found.change <= explained and predicted < DROWNED * explained
+        return explained > 0.0 and found.change <= explained and predicted < DROWNED * explained
 
     def _watching(self, current: Trajectory[Kept], prior: ActionPrior) -> GoesOn | None:
         """Return whether a trial may go on, from the costs so far; None for a strict search.

@@ -68,8 +68,8 @@ class ExactGradients:
 class HalfGradients:
     """Gradients in float32 whose numbers are stored in 16 bits, relative to the largest of a block.
 
-    Eleven binary digits are kept of every number down to 2^-29 of the largest one of its task and
-    block. What is not finite stays so.
+    Eleven binary digits are kept of every number down to 2^-28 of the largest one of its task and
+    block. What is not finite stays so, and may make large numbers of its block infinite.
     """
 
     values: Tensor

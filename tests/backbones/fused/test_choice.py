@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch import nn
 from torch.autograd import forward_ad
+from torch.nn.modules.module import register_module_forward_hook
 from torch.testing import assert_close
+from torch.utils.flop_counter import FlopCounterMode
 
 from towpath.backbones import Conv4, fused
 from towpath.backbones.conv4 import ConvBlock
+from towpath.backbones.fused import choice, image_loops, norm_loops
 
 
 def block(channels=1, filters=16, norm="batch"):
@@ -53,11 +56,21 @@ def replaced(made):
     made.norm = nn.InstanceNorm2d(16)
 
 
+def without_bias(made):
+    made.norm = nn.BatchNorm2d(16, track_running_stats=False)
+    made.norm.bias = None
+
+
+def rewritten(made):
+    forward = made.norm.forward
+    made.norm.forward = lambda x: 2 * forward(x)
+
+
 def reflecting(made):
     made.conv = nn.Conv2d(1, 16, 3, padding=1, bias=False, padding_mode="reflect")
 
 
-@pytest.mark.parametrize("change", [hooked, tracking, replaced])
+@pytest.mark.parametrize("change", [hooked, tracking, replaced, without_bias, rewritten])
 def test_a_norm_that_somebody_changed_runs_as_they_made_it(change):
     made = block()
     change(made)
@@ -75,6 +88,28 @@ def test_a_convolution_that_somebody_changed_runs_as_they_made_it(change):
     assert chosen(made, x) == (False, True)
     expected = nn.functional.relu(nn.functional.max_pool2d(made.norm(made.conv(x)), 2))
     assert_close(made(x), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_hook_on_every_layer_sees_the_layers_of_a_block():
+    made, seen = block(), []
+    handle = register_module_forward_hook(lambda layer, *_: seen.append(type(layer).__name__))
+    try:
+        made(images())
+    finally:
+        handle.remove()
+    assert seen == ["Conv2d", "BatchNorm2d", "ConvBlock"]
+
+
+def test_modes_that_watch_operations_see_those_of_torch():
+    made = block()
+    with FlopCounterMode(display=False) as counter:
+        made(images())
+    assert counter.get_total_flops() == 2 * 3 * 16 * 8 * 8 * 9
+
+
+def test_constants_that_are_compiled_in_are_those_of_the_other_files():
+    assert image_loops.LANES == choice.LANES
+    assert image_loops.CLOSED == norm_loops.CLOSED
 
 
 def test_a_hook_on_the_convolution_is_called():

@@ -1,21 +1,24 @@
 """Loops give way to torch where a gradient is recorded or stands for several."""
 
 import torch
+from torch.autograd import forward_ad
 from torch.testing import assert_close
 
-from towpath.backbones.fused.differentiation import again, batched, by_loops
+from towpath.backbones.fused.differentiation import again, by_loops, elsewhere
 
 
 def test_loops_serve_for_plain_gradients_only():
     g = torch.ones(3)
     with torch.no_grad():
-        assert by_loops(g)
+        assert by_loops(g, g)
+        with forward_ad.dual_level():
+            assert not by_loops(g)
     with torch.enable_grad():
         assert not by_loops(g)
     seen = []
 
     def look(row):
-        seen.append(batched(row))
+        seen.append(elsewhere(row))
         return row
 
     torch.func.vmap(look)(torch.ones(2, 3))

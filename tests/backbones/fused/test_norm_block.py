@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.autograd import forward_ad
 from torch.testing import assert_close
 
 from towpath.backbones.fused.norm_block import by_torch, norm_pool_relu
@@ -99,6 +100,50 @@ def test_many_gradients_at_once_equal_one_after_another():
         single = torch.autograd.grad(y, arguments, row, retain_graph=True)
         for all_rows, one in zip(together, single, strict=True):
             assert_close(all_rows[k], one, rtol=0, atol=1e-12)
+
+
+def test_many_second_gradients_at_once_equal_one_after_another():
+    x, gamma, beta = inputs((2, 3, 4, 4))
+    for chosen in (gamma, beta, x):
+        y = FUSED(x, gamma, beta)
+        total = (y * torch.linspace(-1, 2, y.numel(), dtype=y.dtype).view_as(y)).square().sum()
+        (first,) = torch.autograd.grad(total, chosen, create_graph=True)
+        flat = first.flatten()[:5]
+        rows = torch.eye(len(flat), dtype=y.dtype)
+        (together,) = torch.autograd.grad(flat, x, rows, is_grads_batched=True, retain_graph=True)
+        for k, row in enumerate(rows):
+            (single,) = torch.autograd.grad(flat, x, row, retain_graph=True)
+            assert_close(together[k], single, rtol=1e-9, atol=1e-11)
+
+
+def test_gradients_may_be_changed_in_place_before_they_are_differentiated():
+    """As clipping does; the derivative is that of the gradients as they were."""
+    arguments = inputs((2, 3, 4, 4))
+    x = arguments[0]
+    found = []
+    for changed in (False, True):
+        y = FUSED(*arguments)
+        dx, dg, db = torch.autograd.grad(y.square().sum(), arguments, create_graph=True)
+        if changed:
+            with torch.no_grad():
+                dg.mul_(100.0)
+                db.zero_()
+        found.append(torch.autograd.grad(dx.square().sum(), x)[0])
+    assert torch.equal(*found)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # torch calls it itself
+def test_a_derivative_along_the_gradient_that_comes_in_is_kept():
+    arguments = inputs((2, 3, 4, 4))
+    tangents = []
+    for function in (FUSED, TORCH):
+        y = function(*arguments)
+        with forward_ad.dual_level():
+            g = forward_ad.make_dual(torch.ones_like(y), torch.sin(y.detach()))
+            (dx,) = torch.autograd.grad(y, arguments[:1], g)
+            tangents.append(forward_ad.unpack_dual(dx).tangent)
+    assert tangents[0] is not None
+    assert_close(*tangents, rtol=1e-9, atol=1e-10)
 
 
 def test_an_input_that_is_changed_before_the_gradient_is_noticed():

@@ -1,8 +1,9 @@
 """Where a block's fused operations may stand in for torch's own.
 
 They give the same numbers up to rounding. Wherever they might not serve (another device or dtype,
-running statistics, hooks on a layer, a layer that was replaced, autocast, `torch.compile`,
-`torch.func`, forward derivatives, tracing), the block runs its layers one after another.
+running statistics, hooks on a layer or on all, a layer or a `forward` that was replaced, autocast,
+`torch.compile`, `torch.func`, forward derivatives, tracing, modes that watch operations), the block
+runs its layers one after another.
 """
 
 from typing import TypeGuard
@@ -10,6 +11,7 @@ from typing import TypeGuard
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
+from torch.nn.modules import module
 
 LANES = 16
 """filters of a fused first block come in multiples of this: its loops take so many at a time"""
@@ -27,12 +29,13 @@ def fuses_norm(norm: nn.Module, x: Tensor) -> TypeGuard[nn.BatchNorm2d]:
         type(norm) is nn.BatchNorm2d
         and norm.running_mean is None  # the statistics of the batch
         and norm.affine
-        and not _has_hooks(norm)
+        and norm.bias is not None
+        and not _is_watched(norm)
         and x.dim() == 4
         and len(x) > 0
         and min(x.shape[2:]) > 1
         and _plain(x)
-        and norm.weight.dtype == x.dtype
+        and norm.weight.dtype == norm.bias.dtype == x.dtype
     )
 
 
@@ -56,17 +59,23 @@ def fuses_all(norm: nn.Module, conv: nn.Module, images: Tensor) -> TypeGuard[nn.
         and conv.padding_mode == "zeros"
         and conv.bias is None
         and conv.weight.dtype == images.dtype
-        and not _has_hooks(conv)
+        and not _is_watched(conv)
         and fuses_norm(norm, images)
     )
 
 
-def _has_hooks(layer: nn.Module) -> bool:
+def _is_watched(layer: nn.Module) -> bool:
+    """Return whether somebody wants to see a layer's call, or has put another one in its place."""
     return bool(
         layer._forward_hooks
         or layer._forward_pre_hooks
         or layer._backward_hooks
         or layer._backward_pre_hooks
+        or "forward" in vars(layer)
+        or module._global_forward_hooks
+        or module._global_forward_pre_hooks
+        or module._global_backward_hooks
+        or module._global_backward_pre_hooks
     )
 
 
@@ -79,6 +88,7 @@ def _plain(x: Tensor) -> bool:
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
         and not torch._C._is_tracing()
+        and torch._C._len_torch_dispatch_stack() == 0
         and not torch._C._are_functorch_transforms_active()
         and forward_ad._current_level < 0
     )

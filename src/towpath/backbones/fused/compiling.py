@@ -1,4 +1,9 @@
-"""Loops that numba compiles: at their first call with a dtype, once for all later processes."""
+"""Loops that numba compiles: at their first call with a dtype, once for all later processes.
+
+numba keeps what it compiled as long as the file of the loop stays as it is. A constant that a loop
+uses must therefore stand in the same file, and who changes the options here has to touch the files
+of the loops.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

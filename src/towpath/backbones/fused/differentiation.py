@@ -1,29 +1,40 @@
 """What the fused operations share about derivatives: when loops serve, and what serves otherwise.
 
-Loops give first derivatives, and the second one of the norm. Whatever lies deeper, and derivatives
-of a whole batch at once (`is_grads_batched`), are computed again with torch's own operations.
+Loops give first derivatives, and the second one of the norm. Whatever lies deeper, derivatives of a
+whole batch at once (`is_grads_batched`) and forward ones are computed again with torch's own
+operations.
 """
 
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 BATCHED = torch._C._dispatch_key_parse("Batched")
 
 
-def by_loops(g: Tensor) -> bool:
-    """Return whether loops may go on from a gradient: it is plain numbers."""
-    return not torch.is_grad_enabled() and not batched(g)
+def by_loops(*gradients: Tensor) -> bool:
+    """Return whether loops may go on from gradients: all are plain numbers, nobody records."""
+    return not torch.is_grad_enabled() and not any(map(elsewhere, gradients))
 
 
-def batched(g: Tensor) -> bool:
-    """Return whether a gradient stands for several (torch.func, `is_grads_batched`)."""
-    return torch._C._are_functorch_transforms_active() or torch._C._dispatch_keys(g).has(BATCHED)
+def elsewhere(g: Tensor) -> bool:
+    """Return whether a gradient has more in it than numbers.
+
+    It may stand for several (torch.func, `is_grads_batched`) or have a derivative of its own.
+    """
+    return (
+        torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+        or torch._C._dispatch_keys(g).has(BATCHED)
+    )
 
 
 def again(
-    function: Callable[..., Tensor], inputs: Sequence[Tensor], g: Tensor
+    function: Callable[..., Tensor | tuple[Tensor, ...]],
+    inputs: Sequence[Tensor],
+    g: Tensor | tuple[Tensor, ...],
 ) -> tuple[Tensor, ...]:
     """Return the gradients of `g . function(*inputs)`, made by operations of torch.
 
@@ -32,7 +43,7 @@ def again(
     Args:
         function: the operation, written with torch's own.
         inputs: the tensors that gradients are for.
-        g: the gradient of whatever follows in the operation's output.
+        g: the gradient of whatever follows in the operation's output, or in each of its outputs.
     """
     record = torch.is_grad_enabled()
     with torch.enable_grad():

@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from towpath.backbones.fused.choice import LANES
 from towpath.backbones.fused.compiling import Array, compiled
-from towpath.backbones.fused.norm_loops import CLOSED
 
+# Those of `choice` and `norm_loops`: numba keeps what it compiled as long as this file stays as it
+# is, so a constant that is compiled in must stand here.
+LANES = 16
+CLOSED = 4
 TAPS = 9
 BLOCK = (TAPS + 1) * LANES
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 from towpath.backbones.fused import norm_loops
 from towpath.backbones.fused.arrays import LAST, channels_last, like, numbers, room_for
 from towpath.backbones.fused.compiling import Array
-from towpath.backbones.fused.differentiation import again, batched, by_loops
+from towpath.backbones.fused.differentiation import again, by_loops, elsewhere
 
 
 def norm_pool_relu(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
@@ -31,10 +31,8 @@ def norm_pool_relu(x: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor
 
 
 def by_torch(x: Tensor, gamma: Tensor, beta: Tensor, *, eps: float) -> Tensor:
-    """Return the same as `norm_pool_relu` by torch's own operations."""
+    """Return the same as `norm_pool_relu` by torch's own operations, in the order of ConvBlock."""
     normed = functional.batch_norm(x, None, None, gamma, beta, training=True, eps=eps)
-    # ReLU never decreases, so it commutes with the maximum: pooling first gives the same
-    # values and gradients with a quarter of the ReLU's work.
     return functional.relu(functional.max_pool2d(normed, 2))
 
 
@@ -64,7 +62,7 @@ class _NormPoolRelu(Function):
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         x, gamma, beta = ctx.saved_tensors
         firsts: tuple[Tensor, ...]
-        if batched(g):
+        if elsewhere(g):
             firsts = again(partial(by_torch, eps=ctx.eps), (x, gamma, beta), g)
         elif torch.is_grad_enabled():
             g = g.contiguous(memory_format=LAST)
@@ -86,14 +84,15 @@ class _FirstDerivatives(Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         dx, d_gamma, d_beta = _first_derivatives(g, x, gamma, found)
         ctx.save_for_backward(g, x, gamma, beta)
-        ctx.found, ctx.sums, ctx.eps = found, (d_gamma, d_beta), eps
+        ctx.found, ctx.eps = found, eps
+        ctx.sums = d_gamma.copy(), d_beta.copy()  # the caller may change what is returned
         return dx, like(d_gamma, gamma), like(d_beta, beta)
 
     @staticmethod
     def backward(ctx: Any, *u: Tensor) -> tuple[Tensor | None, ...]:
         g, x, gamma, beta = ctx.saved_tensors
         seconds: tuple[Tensor, ...]
-        if by_loops(u[0]):
+        if by_loops(*u):
             seconds = _second_derivatives(u, g, x, gamma, ctx.found, ctx.sums)
         else:
             seconds = _second_by_torch(u, (g, x, gamma, beta), ctx.eps)
@@ -141,11 +140,18 @@ def _second_by_torch(
     u: tuple[Tensor, ...], inputs: tuple[Tensor, ...], eps: float
 ) -> tuple[Tensor, ...]:
     """Return the same, made by operations of torch, which can be differentiated further."""
+    # nothing that follows depends on beta but the choice of pixels, which is constant nearly
+    # everywhere
+    *others, beta = inputs
 
-    def weighted_firsts(g: Tensor, x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-        y = by_torch(x, gamma, beta, eps=eps)
-        firsts = torch.autograd.grad(y, (x, gamma, beta), g, create_graph=True)
-        return torch.stack([(a * b).sum() for a, b in zip(firsts, u, strict=True)]).sum()
+    def firsts(g: Tensor, x: Tensor, gamma: Tensor) -> tuple[Tensor, ...]:
+        arguments = (x, gamma, beta.detach().requires_grad_())
+        y = by_torch(*arguments, eps=eps)
+        return torch.autograd.grad(y, arguments, g, create_graph=True)
 
-    dg, dx, d_gamma, _ = again(weighted_firsts, inputs, torch.ones((), dtype=inputs[0].dtype))
-    return dg, dx, d_gamma
+    several = [torch.zeros_like(part.sum()) for part in u if elsewhere(part)]
+    if several:
+        # vmap cannot add what stands for several to what does not, nor look at channels-last memory
+        u = tuple(part + several[0] for part in u)
+        others = [part.contiguous() for part in others]
+    return again(firsts, others, u)

@@ -288,9 +288,10 @@ def checked_nominal(choice: object) -> str | Weighter:
 
 def nominal_memory(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the nominal's part of the state after the previous window, if there was one."""
-    if not state:
+    own = set(state or {}) - {"search"}
+    if not state or not own:  # a nominal may have nothing to remember where the search has
         return None
-    if set(state) - {"search"} != {"nominal"}:
+    if own != {"nominal"}:
         raise ValueError(
             f"The state of TOW has the entries {sorted(state)}; expected 'nominal', as in "
             "plan.weighter_state of the window before. Pass that, or None to begin anew."

@@ -122,7 +122,7 @@ class TOW:
             of J (`u - Proj(u - dJ/du)`; without a projection, of q_u) is below this.
         sufficient_decrease: c1 of the acceptance test.
         acceptance: "strict" follows every decrease above rounding. "chance" is cheaper: it knows
-            that a trial's difference has a standard error over the tasks. An iteration whose
+            that a trial's difference has a standard error over the tasks. A second iteration whose
             predicted decrease is below it is not begun, a trial that is far beyond it is broken
             off, a decrease may fall short of the promise by it, and the first search of a window
             begins at twice the step size with which that of the window before ended. A second
