@@ -25,7 +25,7 @@ from benchmarks.windows import scene
 from towpath.control.quadratic import solve
 from towpath.data.tables import load_table
 
-ROUNDS = 5
+ROUNDS = 3
 PROGRAMMES = ((5, 20), (10, 40), (20, 80), (50, 128))
 """sizes T and M of quadratic programmes"""
 GROUPS = (10, 100, 1_000, 10_000)

@@ -11,7 +11,7 @@ from towpath.training.estimate import Estimate
 from towpath.training.reporter import SilentReporter
 
 RUNS = (
-    ("omniglot-protonet", "uniform", 100),
+    ("omniglot-protonet", "uniform", 50),
     ("omniglot-protonet", "tow", 50),
     ("omniglot-protonet", "tow-fast", 50),
     ("omniglot-noise", "tow-targets", 50),

@@ -27,7 +27,7 @@ from towpath.distributed.ranks import ALONE, Ranks
 from towpath.distributed.traffic import Traffic
 from towpath.weighters import Weighter
 
-ROUNDS = 7
+ROUNDS = 5
 TARGET = 0.65
 NETWORKS = {
     # name: (bytes a second that a rank can send, seconds of an exchange)
@@ -43,7 +43,7 @@ def weighters() -> dict[str, Weighter]:
     return {
         "uniform": tp.Uniform(),
         "tow": tp.TOW(),
-        "tow-targets": tp.TOW.towards_targets(shrink="none"),
+        "tow-targets": tp.TOW.towards_targets(shrink="none", acceptance="strict"),
     }
 
 

@@ -103,7 +103,7 @@ def over_uniform(here: Scene, rounds: int) -> list[Ratio]:
 def main() -> None:
     """Both parts."""
     prepare_process()
-    over_uniform(scene("protonet", step=5, horizon=3), rounds=3)
+    over_uniform(scene("protonet", step=5, horizon=3, tasks=6), rounds=3)
     against_slsqp()
 
 

@@ -44,7 +44,7 @@ def traffic(recipe: Recipe, ranks: Ranks) -> dict[str, Any]:
     kinds: dict[str, Weighter] = {
         "uniform": Uniform(),
         "tow": TOW(beta=1e-3, acceptance="strict"),
-        "targets": TOW.towards_targets(shrink="none"),
+        "targets": TOW.towards_targets(shrink="none", acceptance="strict"),
     }
     for name, weighter in kinds.items():
         before = ranks.sent
